@@ -1,0 +1,67 @@
+"""Sets of code points as sorted, disjoint, inclusive ranges."""
+
+from __future__ import annotations
+
+Ranges = tuple[tuple[int, int], ...]
+
+LAST = 0x10FFFF
+ALL: Ranges = ((0, LAST),)
+BLANKS = frozenset(" \t\r\n\x0b\x0c")
+
+
+def normal(ranges: Ranges) -> Ranges:
+    """The same set, sorted and merged.
+
+    >>> normal(((98, 99), (97, 97), (120, 122)))
+    ((97, 99), (120, 122))
+    """
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def complement(ranges: Ranges) -> Ranges:
+    """Every code point that is not in ``ranges``.
+
+    >>> complement(((0, 9), (20, 1114111)))
+    ((10, 19),)
+    """
+    outside: list[tuple[int, int]] = []
+    start = 0
+    for low, high in normal(ranges):
+        if low > start:
+            outside.append((start, low - 1))
+        start = high + 1
+    if start <= LAST:
+        outside.append((start, LAST))
+    return tuple(outside)
+
+
+def overlap(one: Ranges, other: Ranges) -> bool:
+    """Whether the two sets share a code point."""
+    return any(low <= b and a <= high for low, high in one for a, b in other)
+
+
+def blank(ranges: Ranges) -> bool:
+    """Whether the set holds blanks only."""
+    return all(high - low < 32 and all(chr(c) in BLANKS for c in range(low, high + 1)) for low, high in ranges)
+
+
+def spelled(ranges: Ranges) -> str:
+    """The set as a character class of the `regex` and `re` modules."""
+    if not ranges:
+        return "(?!)"
+    if ranges == ALL:
+        return r"[\s\S]"
+    outside = complement(ranges)
+    negate = sum(h - l for l, h in outside) < sum(h - l for l, h in ranges)
+    parts = [_point(l) if l == h else f"{_point(l)}-{_point(h)}" for l, h in (outside if negate else ranges)]
+    return f"[{'^' if negate else ''}{''.join(parts)}]"
+
+
+def _point(code: int) -> str:
+    return f"\\U{code:08x}"
