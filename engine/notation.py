@@ -24,7 +24,7 @@ file       = gap (entry gap)* end
 entry      = directive / rule
 
 # A directive goes on to the end of its line: strings and words.
-directive  = mark (blank argument)* blank ~"(?:#[^\n]*)?(?=\n|\Z)"
+directive  = mark (blank argument)* blank ~r"(?:#[^\n]*)?(?=\n|\Z)"
 argument   = string / word
 
 # A rule is its name, how errors call it, and an expression.
@@ -44,7 +44,7 @@ labelled   = name ":" gap prefixed
 # At most one predicate, at most one suffix.
 prefixed   = (prefix gap)? suffixed
 suffixed   = primary (gap suffix)?
-primary    = call / reference / string / class / any / group
+primary    = call / reference / string / characters / any / group
 group      = "(" gap choice gap ")"
 
 # A name that "=" follows begins the next rule, so newlines are free.
@@ -52,20 +52,20 @@ call       = !head path "(" gap choice (gap "," gap choice)* gap ")"
 reference  = !head path
 
 # Tokens. Blanks and comments may stand between any two of them, where a "gap" is written.
-head       = ~"[A-Za-z_]\w*+(?:\([\w\s,]*+\))?(?:\s++|#[^\n]*+)*+(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')?(?:\s++|#[^\n]*+)*+="
-path       = ~"(?:[A-Za-z0-9_][\w.-]*\.)?[A-Za-z_]\w*"
-name       = ~"[A-Za-z_]\w*"
-mark       = ~"%[A-Za-z_][\w-]*"
-word       = ~"[^\s\"'#]+"
-string     = ~"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'"
-class      = ~"\[\^?(?:[^\]\\\n]|\\.)*+\]"
+head       = ~r"[A-Za-z_]\w*+(?:\([\w\s,]*+\))?(?:\s++|#[^\n]*+)*+(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')?(?:\s++|#[^\n]*+)*+="
+path       = ~r"(?:[A-Za-z0-9_][\w.-]*\.)?[A-Za-z_]\w*"
+name       = ~r"[A-Za-z_]\w*"
+mark       = ~r"%[A-Za-z_][\w-]*"
+word       = ~r"[^\s\"'#]+"
+string     = ~r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'"
+characters = ~r"\[\^?(?:[^\]\\\n]|\\.)*+\]"
 prefix     = "&" / "!"
-suffix     = "?" / "*" / "+" / ~"\{ *[0-9]* *(?:, *[0-9]* *)?\}"
+suffix     = "?" / "*" / "+" / ~r"\{ *[0-9]* *(?:, *[0-9]* *)?\}"
 any        = "."
 commit     = "^"
-blank      = ~"[ \t]*"
-gap        = ~"(?:\s++|#[^\n]*+)*+"
-end        = ~"\Z"
+blank      = ~r"[ \t]*"
+gap        = ~r"(?:\s++|#[^\n]*+)*+"
+end        = ~r"\Z"
 """
 
 GRAMMAR = Grammar(NOTATION)
@@ -238,7 +238,9 @@ class _Reader:
     def built_in(self, name: str, arguments: tuple[nodes.Expression, ...], span: Span, path: Span) -> nodes.Expression:
         if name == "permute":
             if len(arguments) == 1:
-                self.report("permute needs a separator and items", path, 'write permute(",", a, b); "" if there is none')
+                self.report(
+                    "permute needs a separator and items", path, 'write permute(",", a, b); "" if there is none'
+                )
             return nodes.Permute(arguments[0], arguments[1:], span)
         if len(arguments) != 1:
             extra = Span(self.source, arguments[1].span.start, arguments[-1].span.end)
@@ -267,10 +269,12 @@ class _Reader:
         decoded = unit if unit[0] != "\\" else _decode(unit[1:], simple)
         if decoded is None:
             span = Span(self.source, start, start + len(unit))
-            self.report(f"unknown escape {unit}", span, rf"a backslash itself is written \\; escapes are those of Python")
+            self.report(
+                f"unknown escape {unit}", span, r"a backslash itself is written \\; escapes are those of Python"
+            )
         return decoded or "\0"
 
-    def class_(self, node: Node) -> nodes.Expression:
+    def characters(self, node: Node) -> nodes.Expression:
         negated = node.text.startswith("[^")
         start = node.start + 1 + negated
         found = [(m[0], start + m.start()) for m in UNIT.finditer(node.text[1 + negated : -1])]
@@ -297,9 +301,6 @@ class _Reader:
         self.report(f"the range {low[0]}-{high[0]} is reversed", span, f'write {high[0]}-{low[0]}; a "-" itself is \\-')
 
 
-setattr(_Reader, "class", _Reader.class_)
-
-
 def _decode(escape: str, simple: dict[str, str]) -> str | None:
     """The character that the text after a backslash stands for, as in Python; None if none."""
     if escape in simple:
@@ -321,3 +322,64 @@ def _merged(ranges: Iterator[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((low, high))
     return tuple(merged)
+
+
+def write(node: nodes.Expression) -> str:
+    """``node`` in the notation, on one line; equal trees are written alike wherever they stand."""
+    match node:
+        case nodes.Choice(alternatives=alternatives):
+            return " / ".join(_write_in(item, nodes.Choice) for item in alternatives)
+        case nodes.Sequence(items=items):
+            return " ".join(_write_in(item, nodes.Choice, nodes.Sequence) for item in items)
+        case nodes.Label(name=name, item=item):
+            return f"{name}:{_write_in(item, *LOOSE, nodes.Label, nodes.Commit)}"
+        case nodes.And(item=item):
+            return f"&{_write_in(item, *LOOSE, *PREFIXED)}"
+        case nodes.Not(item=item):
+            return f"!{_write_in(item, *LOOSE, *PREFIXED)}"
+        case nodes.Repeat(item=item):
+            return _write_in(item, *LOOSE, *PREFIXED, nodes.Repeat) + _suffix(node.min, node.max)
+        case nodes.Until() | nodes.ParamValue():
+            return f"{'until' if isinstance(node, nodes.Until) else 'PARAM_VALUE'}({write(node.delimiter)})"
+        case nodes.Tolerate() | nodes.Drop():
+            return f"{'tolerate' if isinstance(node, nodes.Tolerate) else 'drop'}({write(node.item)})"
+        case nodes.Permute(separator=separator, items=items):
+            return f"permute({', '.join(map(write, (separator, *items)))})"
+        case nodes.Call(name=name, arguments=arguments):
+            return f"{name}({', '.join(map(write, arguments))})"
+        case _:
+            return _write_leaf(node)
+
+
+LOOSE = (nodes.Choice, nodes.Sequence)
+PREFIXED = (nodes.And, nodes.Not, nodes.End, nodes.Never, nodes.Label, nodes.Commit)
+
+
+def _write_in(node: nodes.Expression, *grouped: type) -> str:
+    return f"({write(node)})" if isinstance(node, grouped) else write(node)
+
+
+def _suffix(low: int, high: int | None) -> str:
+    usual = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+    return usual.get((low, high)) or (f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}")
+
+
+def _write_leaf(node: nodes.Expression) -> str:
+    match node:
+        case nodes.Literal(text=text):
+            return '"' + "".join(_escaped(c, '"') for c in text) + '"'
+        case nodes.Class(ranges=ranges, negated=negated):
+            shown = ((_escaped(chr(low), "[]^-"), _escaped(chr(high), "[]^-")) for low, high in ranges)
+            return ("[^" if negated else "[") + "".join(a if a == b else f"{a}-{b}" for a, b in shown) + "]"
+        case nodes.Same(label=label):
+            return f"same({label})"
+        case nodes.Reference(name=name) | nodes.Terminal(name=name):
+            return name
+        case _:
+            return {nodes.Any: ".", nodes.End: "!.", nodes.Commit: "^", nodes.Never: '!""'}[type(node)]
+
+
+def _escaped(character: str, special: str) -> str:
+    if character in special or character == "\\":
+        return "\\" + character
+    return character if character.isprintable() else repr(character)[1:-1]
