@@ -101,7 +101,7 @@ class _Loading:
     def _loaded(self, name: str, main: Module, *, library: bool) -> Loaded | None:
         modules = self.importer.modules
         start = _library_start(main) if library else main.start()
-        fatal = [*report_start(main, start), *report_endless(modules)]
+        fatal = [*report_start(main, start), *report_endless(modules), *report_given(main, self.importer.given)]
         fatal += [problem for module in modules for problem in report_names(module)]
         self.problems += [*fatal, *report_triggers(main), *(() if library else report_unreachable(main))]
         if fatal or start is None or any(None in module.imports.values() for module in modules):
@@ -164,6 +164,15 @@ def report_start(main: Module, start: tuple[Module, Rule] | None) -> Iterator[Pr
         yield Problem("a file without rules imports exactly one grammar", top, help="write a start rule: response = …")
     elif not start and None not in main.imports.values():
         yield Problem("a file without rules", top, help="write name = expression; the first rule is the start rule")
+
+
+def report_given(main: Module, given: dict[str, str]) -> Iterator[Problem]:
+    """A rule of the main file under the name of an imported file's ``%given``."""
+    own = {name for name, _, _ in main.header.given}
+    for rule in main.rules.values():
+        if rule.name in given and rule.name not in own:
+            help = f'to change the default write %given {rule.name} "…"'
+            yield Problem(f'"{rule.name}" is a given literal of an imported file', rule.span, help=help)
 
 
 def report_names(module: Module) -> Iterator[Problem]:

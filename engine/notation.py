@@ -28,39 +28,46 @@ directive  = mark (blank argument)* blank ~r"(?:#[^\n]*)?(?=\n|\Z)"
 argument   = string / word
 
 # A rule is its name, how errors call it, and an expression.
-rule       = name parameters? (gap string)? gap "=" gap choice
+rule       = name parameters? (gap string)? gap equals gap choice
 
 # Parameters follow the name with no blank between: a (x) would be two items.
-parameters = "(" gap name (gap "," gap name)* gap ")"
+parameters = open gap name (gap comma gap name)* gap close
 
 # The first alternative that matches is taken.
-choice     = sequence (gap "/" gap sequence)*
+choice     = sequence (gap slash gap sequence)*
 sequence   = item (gap item)*
 item       = commit / labelled / prefixed
 
 # The name of a part of the message stands before what spells it.
-labelled   = name ":" gap prefixed
+labelled   = label gap prefixed
 
 # At most one predicate, at most one suffix.
 prefixed   = (prefix gap)? suffixed
 suffixed   = primary (gap suffix)?
 primary    = call / reference / string / characters / any / group
-group      = "(" gap choice gap ")"
+group      = open gap choice gap close
 
 # A name that "=" follows begins the next rule, so newlines are free.
-call       = !head path "(" gap choice (gap "," gap choice)* gap ")"
+call       = !head path open gap choice (gap comma gap choice)* gap close
 reference  = !head path
 
-# Tokens. Blanks and comments may stand between any two of them, where a "gap" is written.
+# Tokens, each with a name: parsimonious prefers named ones when it says how far it came.
+# Blanks and comments may stand between any two of them, where a "gap" is written.
 head       = ~r"[A-Za-z_]\w*+(?:\([\w\s,]*+\))?(?:\s++|#[^\n]*+)*+(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')?(?:\s++|#[^\n]*+)*+="
 path       = ~r"(?:[A-Za-z0-9_][\w.-]*\.)?[A-Za-z_]\w*"
 name       = ~r"[A-Za-z_]\w*"
+label      = ~r"[A-Za-z_]\w*:"
 mark       = ~r"%[A-Za-z_][\w-]*"
 word       = ~r"[^\s\"'#]+"
 string     = ~r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'"
 characters = ~r"\[\^?(?:[^\]\\\n]|\\.)*+\]"
 prefix     = "&" / "!"
 suffix     = "?" / "*" / "+" / ~r"\{ *[0-9]* *(?:, *[0-9]* *)?\}"
+equals     = "="
+open       = "("
+close      = ")"
+comma      = ","
+slash      = "/"
 any        = "."
 commit     = "^"
 blank      = ~r"[ \t]*"
@@ -69,6 +76,8 @@ end        = ~r"\Z"
 """
 
 GRAMMAR = Grammar(NOTATION)
+
+PUNCTUATION = frozenset(("equals", "open", "close", "comma", "slash", "blank", "gap", "end"))
 
 TERMINALS = ("TOOL_NAME", "TOOL_ARGUMENTS", "PARAM_NAME")
 BUILT_IN = ("until", "tolerate", "drop", "permute", "same", "PARAM_VALUE")
@@ -88,14 +97,13 @@ def read(source: Source) -> nodes.File:
     >>> file.rules[0].name, write(file.rules[0].expression)
     ('greeting', '"hello" name')
     """
+    reader = _Reader(source)
     try:
-        tree = GRAMMAR.parse(source.text)
+        file = reader.file(GRAMMAR.parse(source.text))
     except NoMatch as failure:
         raise GrammarError((explain(source, failure.pos),)) from None
     except RecursionError:
         raise GrammarError((Problem("expressions are nested too deeply", Span(source, 0, 1)),)) from None
-    reader = _Reader(source)
-    file = reader.file(tree)
     if reader.problems:
         raise GrammarError(tuple(reader.problems))
     return file
@@ -106,7 +114,7 @@ def _parts(node: Node) -> Iterator[Node]:
     for child in node.children:
         if not child.expr_name:
             yield from _parts(child)
-        elif child.expr_name not in {"gap", "blank", "end"}:
+        elif child.expr_name not in PUNCTUATION:
             yield child
 
 
@@ -182,8 +190,8 @@ class _Reader:
         return nodes.Any(self.span(node))
 
     def labelled(self, node: Node) -> nodes.Expression:
-        name, item = _parts(node)
-        return nodes.Label(name.text, self.expression(item), self.span(node))
+        label, item = _parts(node)
+        return nodes.Label(label.text[:-1], self.expression(item), self.span(node))
 
     def prefixed(self, node: Node) -> nodes.Expression:
         *prefix, item = _parts(node)
@@ -247,6 +255,7 @@ class _Reader:
             self.report(f"{name} takes one argument, not {len(arguments)}", extra, 'alternatives are separated by "/"')
         if name == "same":
             return self.same(arguments[0], span)
+        made: dict[str, Callable[[nodes.Expression, Span], nodes.Expression]]
         made = {"until": nodes.Until, "tolerate": nodes.Tolerate, "drop": nodes.Drop, "PARAM_VALUE": nodes.ParamValue}
         return made[name](arguments[0], span)
 
@@ -269,9 +278,10 @@ class _Reader:
         decoded = unit if unit[0] != "\\" else _decode(unit[1:], simple)
         if decoded is None:
             span = Span(self.source, start, start + len(unit))
-            self.report(
-                f"unknown escape {unit}", span, r"a backslash itself is written \\; escapes are those of Python"
-            )
+            digits = {"x": "two", "u": "four", "U": "eight"}.get(unit[1:])
+            usual = r"a backslash itself is written \\; escapes are those of Python"
+            help = f"{digits} hexadecimal digits follow {unit}" if digits else usual
+            self.report(f"unknown escape {unit}", span, help)
         return decoded or "\0"
 
     def characters(self, node: Node) -> nodes.Expression:

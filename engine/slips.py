@@ -26,7 +26,7 @@ SLIPS = tuple(
     )
 )
 
-GAP = regex.compile(r"(?:\s++|#[^\n]*+)*+")
+NOTHING = 'an expression that matches nothing is written ""'
 HEAD = regex.compile(r"([A-Za-z_]\w*)(?:\([^()]*\))?\s*(?:\"[^\"\n]*\"|'[^'\n]*')?\s*=(?!=)")
 WORD = regex.compile(r"\w++|.")
 TOKEN = regex.compile(
@@ -43,7 +43,7 @@ def explain(source: Source, stop: int) -> Problem:
             span = Span(source, start, found.end())
             return Problem(message.format(found[0]), span, help=help)
     if text.startswith("=", start):
-        help = 'a rule is written name = expression or name "shown in errors" = expression'
+        help = 'a rule is written name = …, name "shown in errors" = … or name(x) = …, with no blank before the "("'
         return Problem('found "=" where no rule begins', Span(source, start, start + 1), help=help)
     return _unexpected(source, start)
 
@@ -57,10 +57,11 @@ def _start(text: str, stop: int) -> int:
 
 def _unexpected(source: Source, start: int) -> Problem:
     last, opened = _before(source, start)
+    found = _found(source.text, start)
     span = Span(source, start, start + 1) if start < len(source.text) else Span(source, last.end, last.end)
     notes = ((f'the "(" at {opened[-1].where.rpartition(":")[2]} is not closed', opened[-1]),) if opened else ()
-    expected, help = _expected(last.text, opened=bool(opened))
-    return Problem(f"found {_found(source.text, start)}, expected {expected}", span, notes, help)
+    expected, help = _expected(last.text, found, opened=bool(opened))
+    return Problem(f"found {found}, expected {expected}", span, notes, help)
 
 
 def _before(source: Source, stop: int) -> tuple[Span, list[Span]]:
@@ -82,18 +83,20 @@ def _found(text: str, start: int) -> str:
         return "the end of the file"
     if head := HEAD.match(text, start):
         return f'the rule "{head[1]}"'
-    return f'"{WORD.match(text, start)[0]}"'
+    return f'"{WORD.findall(text, start, start + 40)[0]}"'
 
 
-def _expected(last: str, *, opened: bool) -> tuple[str, str]:
+def _expected(last: str, found: str, *, opened: bool) -> tuple[str, str]:
+    """What fits after the token ``last``, and what to do about ``found``."""
     if not last:
         return "a rule or a directive", "write name = expression, or %name and its arguments"
-    if last in {"=", "/", "("}:
-        return "an expression", 'an expression that matches nothing is written ""'
     if last in {"&", "!", ":", ","}:
         return "an expression", f'something has to follow "{last}"'
+    if last in {"=", "/", "("}:
+        nothing = found[0] != '"' or found[1] in "/),"
+        return "an expression", NOTHING if nothing else f"text stands in quotes: {found}"
     if opened:
         return 'an item, "/" or ")"', 'add the missing ")"'
     if last.startswith("%"):
         return "a word or a string", "a directive's arguments end with its line"
-    return 'an item, "/" or the next rule', ""
+    return 'an item, "/" or the next rule', 'there is no "(" that it closes' if found == '")"' else ""
