@@ -1,0 +1,127 @@
+"""Chunk invariance on texts nobody wrote: corpus pieces spliced at random, for every format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from chatpeg import ParseError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replay import (
+    Replay,
+    assert_append_only,
+    assert_deltas_sum_up,
+    assert_regions_tile,
+    grammar,
+    replay,
+)
+from strategies import FORMATS, chunkings, corpus, spliced
+
+every_format = pytest.mark.parametrize("format_id", FORMATS)
+
+BINDINGS: list[dict[str, Any]] = [
+    {},
+    {"unparsed": "drop"},
+    {"unknown_tools": "call"},
+    {"tool_calls": "incremental"},
+    {"tool_choice": "none"},
+]
+
+
+def prompts(format_id: str) -> st.SearchStrategy[str | None]:
+    """A prompt that some case of the format starts from, the format's own, or none."""
+    return st.sampled_from([None, "", *sorted({case.prompt or "" for case in corpus(format_id).cases})])
+
+
+def drawn_chat(data: st.DataObject, format_id: str) -> tuple[Any, dict[str, Any]]:
+    """A chat with the tools of some case of the format, and its options."""
+    file = corpus(format_id)
+    tools = data.draw(st.sampled_from([None, *(file.offered(case) for case in file.cases)]), label="tools")
+    options = data.draw(st.sampled_from(BINDINGS), label="options")
+    return grammar(format_id).bind(tools=tools, **options), options
+
+
+def assert_same(run: Replay, whole: Replay) -> None:
+    """Equal events and an equal message, the readable part first."""
+    assert run.final.content == whole.final.content
+    assert run.final.reasoning_content == whole.final.reasoning_content
+    assert list(run.final.tool_calls) == list(whole.final.tool_calls)
+    assert run.events == whole.events
+    assert run.final == whole.final
+
+
+@every_format
+@settings(max_examples=60)
+@given(st.data())
+def test_every_chunking_gives_the_same_events(format_id: str, data: st.DataObject) -> None:
+    """P1: whatever the text, any chunking and single characters give the events and the message of the whole."""
+    chat, _ = drawn_chat(data, format_id)
+    prompt = data.draw(prompts(format_id), label="prompt")
+    text = data.draw(spliced(format_id), label="text")
+    whole = replay(chat, [text], prompt)
+    assert whole.final == chat.parse(text, prompt=prompt)
+    assert_same(replay(chat, data.draw(chunkings(text), label="chunks"), prompt), whole)
+    assert_same(replay(chat, text, prompt), whole)
+
+
+@every_format
+@settings(max_examples=30)
+@given(st.data())
+def test_nothing_is_withdrawn_and_nothing_is_lost(format_id: str, data: st.DataObject) -> None:
+    """P2, P3: the message only grows, deltas sum up to it, and every word is in a region, markup or listed."""
+    chat, options = drawn_chat(data, format_id)
+    prompt = data.draw(prompts(format_id), label="prompt")
+    chunks = data.draw(spliced(format_id).flatmap(chunkings), label="chunks")
+    run = replay(chat, chunks, prompt, snapshots=True)
+    if options.get("tool_calls") != "incremental":
+        assert_append_only(run.messages)
+        assert_deltas_sum_up(run)
+        assert_regions_tile(run)
+
+
+@every_format
+@settings(max_examples=30)
+@given(st.data())
+def test_kept_text_is_the_input_without_markup(format_id: str, data: st.DataObject) -> None:
+    """P3: with `unparsed="content"` content and reasoning are subsequences of the input, in its order."""
+    chat, _ = drawn_chat(data, format_id)
+    text = data.draw(spliced(format_id), label="text")
+    message = chat.parse(text, prompt="")
+    for kept in (message.content, message.reasoning_content):
+        assert is_subsequence(kept or "", text)
+
+
+@every_format
+@settings(max_examples=30)
+@given(st.data())
+def test_without_tools_nothing_but_text_comes_out(format_id: str, data: st.DataObject) -> None:
+    """`tools=[]` and `tool_choice="none"` never give a call, and mean the same."""
+    text = data.draw(spliced(format_id), label="text")
+    offered = corpus(format_id).offered(corpus(format_id).cases[0])
+    none_offered = grammar(format_id).bind(tools=[]).parse(text, prompt="")
+    none_wanted = grammar(format_id).bind(tools=offered, tool_choice="none").parse(text, prompt="")
+    assert not none_offered.tool_calls
+    assert none_offered == none_wanted
+
+
+@every_format
+@settings(max_examples=30)
+@given(st.data())
+def test_strict_parse_never_reads_a_text_differently(format_id: str, data: st.DataObject) -> None:
+    """Strict is the final parse with a veto: the same message, or ParseError."""
+    chat, _ = drawn_chat(data, format_id)
+    text = data.draw(spliced(format_id), label="text")
+    try:
+        strict = chat.parse(text, strict=True, prompt="")
+    except ParseError:
+        return
+    assert strict == chat.parse(text, prompt="")
+    assert strict.complete
+    assert not strict.malformed
+
+
+def is_subsequence(part: str, text: str) -> bool:
+    """Whether `part` is `text` with some characters left out."""
+    rest = iter(text)
+    return all(character in rest for character in part)
