@@ -21,7 +21,7 @@ Words = tuple[tuple[str, Span], ...]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the directives of one file say. E.g. ``%stop "<|im_end|>"`` gives ``stop == ("<|im_end|>",)``."""
+    """What the directives of one file say. E.g. ``%stop "<|end|>"`` gives ``stop == ("<|end|>",)``."""
 
     models: tuple[str, ...]
     aliases: tuple[str, ...]
@@ -51,12 +51,12 @@ NAME = r"[A-Za-z_]\w*"
 FILE = r"[A-Za-z0-9_][\w.-]*"
 
 FORMS = {
-    "models": _Form('%models "Qwen/Qwen3-*"'),
-    "aliases": _Form("%aliases qwen3-moe", either=True),
-    "prompt": _Form(r'%prompt "<|im_start|>assistant\n"'),
+    "models": _Form('%models "org/name-*"'),
+    "aliases": _Form("%aliases other-name", either=True),
+    "prompt": _Form(r'%prompt "<|assistant|>"'),
     "prefill": _Form(r'%prefill "<think>\n"', single=True, empty=True),
     "tokens": _Form('%tokens "<tool_call>" "</tool_call>"'),
-    "stop": _Form('%stop "<|im_end|>"'),
+    "stop": _Form('%stop "<|end|>"'),
     "trigger": _Form("%trigger call", rf"(?:{FILE}\.)?{NAME}"),
     "import": _Form("%import json", FILE),
     "given": _Form('%given SUFFIX ":x"', "[A-Z][A-Z0-9_]*"),

@@ -222,20 +222,21 @@ def _defined(rule: Rule) -> tuple[tuple[str, Span | None], ...]:
 
 
 def _undefined(module: Module, node: Reference | Call, others: tuple[str, ...]) -> Iterator[Problem]:
-    file = node.name.rpartition(".")[0]
-    if file in module.imports:
-        if module.imports[file] is not None:
-            yield Problem(f'"{file}" has no such rule', node.span, help=_suggestion(module, node.name, ()))
-    elif file:
+    file, _, plain = node.name.rpartition(".")
+    if file and file not in module.imports:
         yield Problem(f'"{file}" is not imported', node.span, help=f"add the line %import {file}")
+    elif file:
+        # An import that failed has been reported; what its rules are is not known.
+        if imported := module.imports[file]:
+            help = _suggestion(module, node.name) or f"its rules are {' '.join(imported.names())}"
+            yield Problem(f'"{file}" has no rule "{plain}"', node.span, help=help)
     else:
-        help = _suggestion(module, node.name, others)
-        if not help and node.name.isupper():
-            help = f'a literal that the request supplies is declared: %given {node.name} "default"'
-        yield Problem(f'rule "{node.name}" is not defined', node.span, help=help)
+        literal = f'a literal that the request supplies is declared: %given {plain} "default"'
+        help = _suggestion(module, plain, others) or (literal if plain.isupper() else f"define it: {plain} = …")
+        yield Problem(f'rule "{plain}" is not defined', node.span, help=help)
 
 
-def _suggestion(module: Module, name: str, others: tuple[str, ...]) -> str:
+def _suggestion(module: Module, name: str, others: tuple[str, ...] = ()) -> str:
     close = _close(module, name, others)
     return f"did you mean {close}?" if close else ""
 
@@ -249,7 +250,7 @@ def report_triggers(main: Module) -> Iterator[Problem]:
     for name, span in main.header.trigger:
         found = main.find(name)
         if found is None:
-            help = _suggestion(main, name, ())
+            help = _suggestion(main, name)
             yield Problem(f'trigger "{name}" is not a rule', span, help=help or "name a rule of this file")
         elif found[1].parameters:
             yield Problem(

@@ -3,13 +3,12 @@
 from dataclasses import fields, is_dataclass
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from chatpeg.errors import GrammarError
 from chatpeg.nodes import Repeat, walk
 from chatpeg.notation import read, write
 from chatpeg.source import Source
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def shape(node):
