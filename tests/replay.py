@@ -83,9 +83,11 @@ def assert_regions_tile(run: Replay) -> None:
         if opened.label in ("content", "reasoning"):
             assert run.input_text[opened.end : closed.start].endswith(text)
             assert closed.value == run.input_text[opened.end : closed.start]
-        _assert_markup(run, run.input_text[position : opened.start])
+        _assert_markup(run, position, opened.start)
         position = closed.end
-    _assert_markup(run, run.input_text[position:])
+    _assert_markup(run, position, len(run.input_text))
+    for span in (*run.final.dropped, *run.final.malformed):
+        assert span.text == run.input_text[span.start : span.end]
 
 
 def _same_run(first: Any, second: Any) -> bool:
@@ -116,11 +118,13 @@ def _regions(events: Iterable[Any]) -> list[tuple[Any, Any, str]]:
     return done
 
 
-def _assert_markup(run: Replay, gap: str) -> None:
+def _assert_markup(run: Replay, start: int, stop: int) -> None:
     """What lies between regions is blanks and literals of the grammars, or is listed as dropped or malformed."""
-    listed = repr((run.final.dropped, run.final.malformed))
-    lost = [word for word in _WORD.findall(gap) if word not in _words() and word not in listed]
-    assert not lost, f"lost between regions: {lost} of {gap!r}"
+    listed = [*run.final.dropped, *run.final.malformed]
+    for word in _WORD.finditer(run.input_text, start, stop):
+        assert word[0] in _words() or any(span.start <= word.start() < span.end for span in listed), (
+            f"lost between regions: {word[0]!r} in {run.input_text[start:stop]!r}"
+        )
 
 
 @functools.cache
