@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=_SLOW)
-settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile("default")
 
 

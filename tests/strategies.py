@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from corpus_file import Case, CorpusFile, Tools, read
+from hypothesis import settings
 from hypothesis import strategies as st
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -21,6 +22,11 @@ FORMATS = sorted(path.stem for path in CORPUS.glob("*.txt"))
 _MARKER = re.compile(
     r"</?[^\s<>]{1,40}>|<[|｜][^<>]{1,40}[|｜]>|<\|\"\|>|\[/?[A-Z_]{3,}\]|```json|[{}\[\](),:\"'\\]|\n+"
 )
+
+
+def examples(count: int) -> settings:
+    """So many examples, forty times as many under `--hypothesis-profile explore`."""
+    return settings(max_examples=count * 40 if settings.get_current_profile_name() == "explore" else count)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from chatpeg import ParseError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replay import (
     Replay,
@@ -16,7 +16,7 @@ from replay import (
     grammar,
     replay,
 )
-from strategies import FORMATS, chunkings, corpus, spliced
+from strategies import FORMATS, chunkings, corpus, examples, spliced
 
 every_format = pytest.mark.parametrize("format_id", FORMATS)
 
@@ -52,7 +52,7 @@ def assert_same(run: Replay, whole: Replay) -> None:
 
 
 @every_format
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_every_chunking_gives_the_same_events(format_id: str, data: st.DataObject) -> None:
     """P1: whatever the text, any chunking and single characters give the events and the message of the whole."""
@@ -66,7 +66,7 @@ def test_every_chunking_gives_the_same_events(format_id: str, data: st.DataObjec
 
 
 @every_format
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_nothing_is_withdrawn_and_nothing_is_lost(format_id: str, data: st.DataObject) -> None:
     """P2, P3: the message only grows, deltas sum up to it, and every word is in a region, markup or listed."""
@@ -81,7 +81,7 @@ def test_nothing_is_withdrawn_and_nothing_is_lost(format_id: str, data: st.DataO
 
 
 @every_format
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_kept_text_is_the_input_without_markup(format_id: str, data: st.DataObject) -> None:
     """P3: with `unparsed="content"` content and reasoning are subsequences of the input, in its order."""
@@ -93,7 +93,7 @@ def test_kept_text_is_the_input_without_markup(format_id: str, data: st.DataObje
 
 
 @every_format
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_without_tools_nothing_but_text_comes_out(format_id: str, data: st.DataObject) -> None:
     """`tools=[]` and `tool_choice="none"` never give a call, and mean the same."""
@@ -106,7 +106,7 @@ def test_without_tools_nothing_but_text_comes_out(format_id: str, data: st.DataO
 
 
 @every_format
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_strict_parse_never_reads_a_text_differently(format_id: str, data: st.DataObject) -> None:
     """Strict is the final parse with a veto: the same message, or ParseError."""
