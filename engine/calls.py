@@ -1,0 +1,155 @@
+"""A tool call's captures to a `ToolCall`: keys, values and items joined to JSON text, each typed by its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from . import program as op
+from . import values
+from .errors import DecodeError
+from .jsonscan import MAX_DEPTH
+from .machine import LogEntry
+from .message import ToolCall
+from .request import Tool
+from .schema_types import Declared, declared
+from .values import BadValue
+
+_ANYTHING = declared(True, True)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A label that is open: where it began, what is inside it so far, and how its value is declared."""
+
+    label: str
+    dialect: str
+    start: int
+    value: Declared
+    members: list[str] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    items: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    key: str | None = None
+    typed: bool = False
+
+
+class CallReader:
+    """Reads the log between a call's frame and its end.
+
+    ``offered`` None: which tools there are is not known. Positions are offsets in the text given to `read`.
+    """
+
+    __slots__ = ("canonical", "captures", "name", "_arguments", "_end", "_offered", "_parts", "_tool")
+
+    def __init__(self, offered: dict[str, Tool] | None) -> None:
+        self.captures: dict[str, str] = {}
+        self.name: str | None = None
+        self.canonical = True
+        self._offered = offered
+        self._tool: Tool | None = None
+        self._parts: list[_Part] = []
+        self._arguments: str | None = None
+        self._end = 0
+
+    def read(self, entry: LogEntry, text: str, base: int) -> None:
+        """Take one entry in; raises `DecodeError` when a value is refused."""
+        kind, what, pos = entry
+        if kind == op.LOG_OPEN:
+            self._open(what[0], what[1], pos + base)
+        elif kind == op.LOG_CLOSE:
+            part = self._parts.pop()
+            try:
+                self._close(part, text[part.start - base : pos], pos + base)
+            except BadValue as error:
+                raise DecodeError(str(error), part.start + error.at) from None
+        elif what == op.TYPED_VALUE and self._parts:
+            self._parts[-1].typed = True
+
+    def _open(self, label: str, dialect: str, pos: int) -> None:
+        parent = self._parts[-1] if self._parts else None
+        value = _ANYTHING
+        if label == "arguments":
+            value = self._tool.whole if self._tool else _ANYTHING
+        elif label == "value" and parent is not None:
+            value = self._declared(parent)
+        elif label == "item" and parent is not None:
+            value = parent.value.items()
+        if len(self._parts) >= MAX_DEPTH:
+            raise DecodeError("nested too deeply", pos)
+        self._parts.append(_Part(label, dialect, pos, value))
+
+    def _declared(self, parent: _Part) -> Declared:
+        key = parent.key or ""
+        if parent.label == "arguments":
+            return self._tool.parameter(key) if self._tool else _ANYTHING
+        return parent.value.member(key)
+
+    def _close(self, part: _Part, raw: str, end: int) -> None:
+        match part.label:
+            case "name":
+                self.name = self.captures["name"] = values.unspelled(part.dialect, raw)
+                self._tool = self._offered.get(self.name) if self._offered else None
+            case "id":
+                self.captures["id"] = values.unspelled(part.dialect, raw)
+            case "key":
+                if self._parts:
+                    self._parts[-1].key = values.unspelled(part.dialect, raw)
+            case "text":
+                if self._parts:
+                    self._parts[-1].texts.append(values.unspelled(part.dialect, raw))
+            case "value":
+                self._member(part, raw)
+            case "item":
+                if self._parts:
+                    self._parts[-1].items.append(self._json(part, raw))
+            case "arguments":
+                self._arguments = self._object(part, raw)
+            case _:
+                pass
+
+    def _member(self, part: _Part, raw: str) -> None:
+        if not self._parts:
+            return
+        parent = self._parts[-1]
+        key = parent.key or ""
+        if key in parent.keys:
+            raise BadValue(f"the parameter {key!r} stands twice")
+        parent.keys.add(key)
+        parent.members.append(f"{values.quoted(key)}: {self._json(part, raw)}")
+
+    def _json(self, part: _Part, raw: str) -> str:
+        if part.members:
+            return "{" + ", ".join(part.members) + "}"
+        if part.items:
+            return "[" + ", ".join(part.items) + "]"
+        if part.texts:
+            return values.quoted("".join(part.texts))
+        if part.typed:
+            text, canonical = values.typed(raw, part.value)
+            self.canonical = self.canonical and canonical
+            return text
+        return values.scalar(raw)
+
+    def _object(self, part: _Part, raw: str) -> str:
+        if part.members or part.key is not None:
+            return "{" + ", ".join(part.members) + "}"
+        stripped = raw.strip()
+        if not stripped.startswith("{"):
+            return "{}"
+        values.decode(stripped)
+        return values.strict_json(raw)
+
+    def call(self, end: int, unknown_is_call: bool) -> ToolCall:
+        """The call whose frame has matched at ``end``; raises `DecodeError` when it is none."""
+        if self.name is None:
+            raise DecodeError("the call names no tool", end)
+        known = self._offered is None or self.name in self._offered
+        if not known and not unknown_is_call:
+            raise DecodeError(f"the tool {self.name!r} was not offered", end)
+        return ToolCall(self.name, self._arguments or "{}", self.captures.get("id"), True, known)
+
+
+def entries_of(log: Sequence[LogEntry], count: int) -> Sequence[LogEntry]:
+    """The first ``count`` entries."""
+    return log if count == len(log) else log[:count]

@@ -1,0 +1,617 @@
+"""Checked rules to a program: every rule that does not recurse is written out where it is used.
+
+So each place has its own continuation, and a choice is settled as early as what has been read excludes what else could
+match there (`Openings.excludes`), by what the grammar says alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import regex
+
+from . import charset, program as op
+from .delimiters import before_commit, blank_run, edge_literals, openings, reached
+from .nodes import (
+    And,
+    Any,
+    Call,
+    Choice,
+    Class,
+    Commit,
+    Drop,
+    End,
+    Expression,
+    Label,
+    Literal,
+    Never,
+    Not,
+    ParamValue,
+    Permute,
+    Reference,
+    Repeat,
+    Rule,
+    Same,
+    Sequence,
+    Terminal,
+    Tolerate,
+    Until,
+    walk,
+)
+from .openings import Continuation, Openings
+from .program import NameSlot, Program, Site
+from .search import Opening, Search
+
+REGIONS = ("reasoning", "content", "tool_call")
+_SPINE = 16
+"""Items of an alternative looked at to settle it."""
+
+
+class _Target:
+    """A place in the code that is not known yet."""
+
+    __slots__ = ("pc",)
+
+    def __init__(self) -> None:
+        self.pc = -1
+
+
+@dataclass(slots=True)
+class _Open:
+    """A choice that is open where code is being written: what has been read since, and what else could match it."""
+
+    target: _Target
+    others: list[Continuation]
+    prefix: list[Expression] = field(default_factory=list)
+    settled: bool = False
+
+    def copy(self) -> _Open:
+        return _Open(self.target, self.others, list(self.prefix), self.settled)
+
+
+def compile_program(rules: dict[str, Rule], start: str, text_labels: frozenset[str]) -> Program:
+    """The program that matches ``start``; ``text_labels`` are the labels whose text is a region of its own."""
+    return _Compiler(rules, text_labels).run(start)
+
+
+class _Compiler:
+    def __init__(self, rules: dict[str, Rule], text_labels: frozenset[str]) -> None:
+        self.rules = rules
+        self.regions = text_labels | {"tool_call"}
+        self.openings = Openings(rules)
+        self.code: list[op.Instruction] = []
+        self.names: list[NameSlot] = []
+        self.shows: dict[int, str] = {}
+        self.subroutines: dict[str, _Target] = {}
+        self.pending: list[str] = []
+        self.recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
+        self.sites: list[Site] = []
+        self.dialect = "raw"
+        self.site: Site | None = None
+        self.committed = False
+        self.ahead = False
+        self.predicate = 0
+        span = next(iter(rules.values())).span
+        self.anything: Continuation = (Until(Never(span), span), None)
+
+    # -- the whole -------------------------------------------------------------------------------------------------
+
+    def run(self, start: str) -> Program:
+        site = self.make_site(self.rules[start], is_start=True)
+        self.rule_body(self.rules[start], site, None, [])
+        accept = len(self.code)
+        self.emit(op.ACCEPT)
+        self.emit(op.REST)
+        site.recovers.append(len(self.code))
+        self.recovery(site, accept)
+        while self.pending:
+            self.subroutine(self.pending.pop())
+        for other in self.sites:
+            if not other.recovers and other.scope:
+                other.recovers.append(len(self.code))
+                self.recovery(other, other.exits[0])
+        return Program(tuple(map(self.resolved, self.code)), tuple(self.names), site, self.shows)
+
+    def resolved(self, instruction: op.Instruction) -> op.Instruction:
+        return tuple(part.pc if isinstance(part, _Target) else part for part in instruction)
+
+    def emit(self, *instruction: object) -> None:
+        self.code.append(instruction)
+
+    def terminal(self, node: Expression, *instruction: object) -> None:
+        """Write an instruction that can fail, with the words an error uses for it."""
+        self.shows[len(self.code)] = shown(node)
+        self.code.append(instruction)
+
+    def place(self, target: _Target) -> None:
+        target.pc = len(self.code)
+
+    def recovery(self, site: Site, exit_: int) -> None:
+        """Where the machine goes on, behind what it recovered, when ``site`` is the scope that failed."""
+        if site.closers:
+            texts = dict.fromkeys((*site.closers, *site.openers))
+            search = Search.of([op_opening(text) for text in texts])
+            self.emit(op.SKIP, search, site.closers)
+        self.emit(op.RECOVERED, site)
+        self.emit(op.JUMP, exit_)
+
+    def subroutine(self, name: str) -> None:
+        self.place(self.subroutines[name])
+        rule = self.rules[name]
+        self.committed, self.ahead, self.predicate = True, False, 0
+        self.rule_body(rule, self.make_site(rule), self.anything, [])
+        self.emit(op.RETURN)
+
+    # -- rules -----------------------------------------------------------------------------------------------------
+
+    def make_site(self, rule: Rule, is_start: bool = False) -> Site:
+        own = list(walk(rule.expression))
+        labels = {node.name for node in own if isinstance(node, Label)}
+        commits = any(isinstance(node, Commit) for node in own)
+        call = "tool_call" in labels
+        closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
+        starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
+        site = Site(rule.name, rule.display, bool(labels & self.regions), commits or call, call, closers, starts)
+        if not is_start:
+            self.sites.append(site)
+        return site
+
+    def rule_body(self, rule: Rule, site: Site, k: Continuation, opened: list[_Open]) -> None:
+        dialect, outer = self.dialect, self.site
+        self.dialect, self.site = rule.dialect, site
+        if site.frame or site.scope:
+            self.emit(op.ENTER, site)
+        self.expression(rule.expression, k, opened)
+        if site.frame or site.scope:
+            self.emit(op.EXIT, site)
+            site.exits.append(len(self.code))
+        self.dialect, self.site = dialect, outer
+
+    # -- expressions -----------------------------------------------------------------------------------------------
+
+    def expression(self, node: Expression, k: Continuation, opened: list[_Open]) -> None:
+        match node:
+            case Sequence():
+                self.sequence(node, k, opened)
+            case Label():
+                self.label(node, k, opened)
+            case Tolerate():
+                self.tolerate(node, k, opened)
+            case Drop(item=item):
+                self.emit(op.MARK, op.DROP_OPEN)
+                self.expression(item, k, opened)
+                self.emit(op.MARK, op.DROP_CLOSE)
+            case Reference(name=name) if name not in self.recursive:
+                rule = self.rules[name]
+                self.rule_body(rule, self.make_site(rule), k, opened)
+            case Commit():
+                self.emit(op.COMMIT, self.site)
+                for choice in opened:
+                    choice.settled = True
+                self.committed = self.committed or not self.predicate
+            case Choice():
+                self.choice(node, k, opened)
+            case Repeat():
+                self.repeat(node, k, opened)
+            case _:
+                self.unit(node, k)
+                self.advance(opened, node)
+
+    def advance(self, opened: list[_Open], node: Expression) -> None:
+        """``node`` has been read: settle the choices, innermost first, that it decides."""
+        for choice in opened:
+            choice.prefix.append(node)
+        for choice in reversed(opened):
+            if choice.settled:
+                continue
+            if len(choice.prefix) > _SPINE or not self.openings.excludes(choice.prefix, choice.others):
+                return
+            self.emit(op.SETTLE, choice.target)
+            choice.settled = True
+
+    def sequence(self, node: Sequence, k: Continuation, opened: list[_Open]) -> None:
+        ahead = self.ahead
+        rest: list[Continuation] = [k]
+        for item in reversed(node.items[1:]):
+            rest.append((item, rest[-1]))
+        for index, item in enumerate(node.items):
+            self.ahead = ahead or any(self.commits(later) for later in node.items[index + 1 :])
+            self.expression(item, rest[-1 - index], opened)
+        self.ahead = ahead
+
+    def commits(self, node: Expression) -> bool:
+        """Whether ``node`` cannot match without passing a commit."""
+        match node:
+            case Commit():
+                return True
+            case Sequence(items=items):
+                return any(map(self.commits, items))
+            case Label(item=item) | Tolerate(item=item) | Drop(item=item):
+                return self.commits(item)
+            case Choice(alternatives=alternatives):
+                return all(map(self.commits, alternatives))
+            case Repeat(item=item, min=least):
+                return least > 0 and self.commits(item)
+            case Reference(name=name):
+                return name not in self.recursive and self.commits(self.rules[name].expression)
+            case _:
+                return False
+
+    def label(self, node: Label, k: Continuation, opened: list[_Open]) -> None:
+        self.emit(op.OPEN, node.name, self.dialect)
+        self.expression(node.item, k, opened)
+        self.emit(op.CLOSE, node.name)
+
+    def tolerate(self, node: Tolerate, k: Continuation, opened: list[_Open]) -> None:
+        self.expression(node.item, k, opened)
+        self.emit(op.MARK, op.TOLERATED)
+
+    def choice(self, node: Choice, k: Continuation, opened: list[_Open]) -> None:
+        done = _Target()
+        committed = self.committed
+        after: list[bool] = []
+        states: list[list[_Open]] = []
+        for index, alternative in enumerate(node.alternatives):
+            self.committed = committed
+            inner = [choice.copy() for choice in opened]
+            if index + 1 == len(node.alternatives):
+                self.alternative(node, alternative, k, inner)
+            else:
+                other = _Target()
+                others: list[Continuation] = [(later, k) for later in node.alternatives[index + 1 :]]
+                self.branch(alternative, k, inner, _Open(other, others))
+                self.emit(op.POP, other, done)
+                self.place(other)
+            after.append(self.committed)
+            states.append(inner)
+        self.place(done)
+        self.committed = all(after)
+        self.join(node, opened, states)
+
+    def alternative(self, node: Choice, last: Expression, k: Continuation, opened: list[_Open]) -> None:
+        if isinstance(last, Tolerate) and last.item == Literal("", last.item.span) and self.is_closer(node):
+            self.terminal(node.alternatives[0], op.CLOSER)
+            self.emit(op.MARK, op.TOLERATED)
+        else:
+            self.expression(last, k, opened)
+
+    def is_closer(self, node: Choice) -> bool:
+        """Whether ``tolerate("")`` at the end of ``node`` stands for a marker, not for mere blanks."""
+        others = [edge_literals(item, self.rules, closing=True) for item in node.alternatives[:-1]]
+        return any(others)
+
+    def join(self, node: Expression, opened: list[_Open], states: list[list[_Open]]) -> None:
+        for index, choice in enumerate(opened):
+            choice.prefix.append(node)
+            choice.settled = all(state[index].settled for state in states)
+
+    def branch(self, item: Expression, k: Continuation, opened: list[_Open], own: _Open) -> None:
+        """Write ``item`` as one alternative of the choice ``own``: a single test where its first literal decides."""
+        first = self.first_literal(item)
+        if first is not None and self.openings.excludes([first], own.others):
+            self.terminal(first, op.TEST, first.text, len(first.text), own.target)
+            for choice in opened:
+                choice.prefix.append(first)
+            own.settled = True
+            self.settle_outer(opened)
+            self.expression(without_first(item), k, opened)
+            return
+        self.emit(op.CHOICE, own.target)
+        opened.append(own)
+        self.expression(item, k, opened)
+        opened.pop()
+
+    def settle_outer(self, opened: list[_Open]) -> None:
+        for choice in reversed(opened):
+            if choice.settled:
+                continue
+            if not self.openings.excludes(choice.prefix, choice.others):
+                return
+            self.emit(op.SETTLE, choice.target)
+            choice.settled = True
+
+    def first_literal(self, node: Expression) -> Literal | None:
+        match node:
+            case Literal(text=text):
+                return node if text else None
+            case Sequence(items=items):
+                return self.first_literal(items[0]) if items else None
+            case _:
+                return None
+
+    def repeat(self, node: Repeat, k: Continuation, opened: list[_Open]) -> None:
+        if (one := self.one_character(node.item)) is not None:
+            self.characters(node, one)
+            self.advance(opened, node)
+            return
+        for count in range(node.min):
+            self.expression(node.item, (Repeat(node.item, node.min - count - 1, node.max, node.span), k), opened)
+        if node.max is None:
+            self.loop(node, k, opened)
+        else:
+            self.optional(node, node.max - node.min, k, opened)
+
+    def loop(self, node: Repeat, k: Continuation, opened: list[_Open]) -> None:
+        top, exit_ = _Target(), _Target()
+        more = node if node.min == 0 else Repeat(node.item, 0, None, node.span)
+        committed = self.committed
+        inner = [choice.copy() for choice in opened]
+        self.place(top)
+        self.branch(node.item, (more, k), inner, _Open(exit_, [k]))
+        self.emit(op.POP, exit_, top)
+        self.place(exit_)
+        self.committed = committed
+        self.join(more, opened, [inner, opened])
+
+    def optional(self, node: Repeat, count: int, k: Continuation, opened: list[_Open]) -> None:
+        if count == 0:
+            return
+        out = _Target()
+        rest = Repeat(node.item, 0, count - 1, node.span)
+        committed = self.committed
+        inner = [choice.copy() for choice in opened]
+        self.branch(node.item, (rest, k), inner, _Open(out, [k]))
+        self.optional(node, count - 1, k, inner)
+        self.emit(op.POP, out, out)
+        self.place(out)
+        self.committed = committed
+        self.join(rest, opened, [inner, opened])
+
+    def characters(self, node: Repeat, one: charset.Ranges) -> None:
+        spelled = charset.spelled(one)
+        if node.max is None and node.min <= 1:
+            if node.min:
+                self.terminal(node.item, op.SET, regex.compile(spelled).match)
+            self.emit(op.SPAN, regex.compile(spelled + "*+").match)
+        elif node.max is None:
+            self.terminal(node.item, op.RUN, regex.compile(f"{spelled}{{0,{node.min}}}+").match, node.min, node.min)
+            self.emit(op.SPAN, regex.compile(spelled + "*+").match)
+        else:
+            match = regex.compile(f"{spelled}{{0,{node.max}}}+").match
+            self.terminal(node.item, op.RUN, match, node.min, node.max)
+
+    def one_character(self, node: Expression) -> charset.Ranges | None:
+        match node:
+            case Class(ranges=ranges, negated=negated):
+                return charset.complement(ranges) if negated else ranges
+            case Any():
+                return charset.ALL
+            case Literal(text=text) if len(text) == 1:
+                return ((ord(text), ord(text)),)
+            case Reference(name=name) if name not in self.recursive:
+                return self.one_character(self.rules[name].expression)
+            case _:
+                return None
+
+    # -- what is one piece for the settling of choices ----------------------------------------------------------------
+
+    def unit(self, node: Expression, k: Continuation) -> None:
+        match node:
+            case Literal(text=text):
+                if text:
+                    self.terminal(node, op.LIT, text, len(text))
+            case Class() | Any():
+                ranges = self.one_character(node)
+                assert ranges is not None
+                self.terminal(node, op.SET, regex.compile(charset.spelled(ranges)).match)
+            case End():
+                self.terminal(node, op.AT_END)
+            case Never():
+                self.emit(op.FAIL)
+            case And(item=item):
+                self.and_predicate(item)
+            case Not(item=item):
+                self.not_predicate(item)
+            case Until(delimiter=delimiter):
+                self.until(delimiter)
+            case Permute():
+                self.permute(node, k)
+            case Same(label=label):
+                self.terminal(node, op.SAME, label)
+            case Terminal():
+                self.request_terminal(node, k)
+            case ParamValue(delimiter=delimiter):
+                self.param_value(node, delimiter)
+            case Reference(name=name):
+                self.emit(op.CALL, self.routine(name))
+            case Call():
+                raise AssertionError("calls are expanded by the loader")
+            case Sequence() | Choice() | Repeat() | Label() | Tolerate() | Drop() | Commit():
+                raise AssertionError("written elsewhere")
+            case _:
+                assert_never(node)
+
+    def routine(self, name: str) -> _Target:
+        if name not in self.subroutines:
+            self.subroutines[name] = _Target()
+            self.pending.append(name)
+        return self.subroutines[name]
+
+    def inside_predicate(self, node: Expression) -> None:
+        committed, ahead = self.committed, self.ahead
+        self.predicate += 1
+        self.expression(node, self.anything, [])
+        self.predicate -= 1
+        self.committed, self.ahead = committed, ahead
+
+    def and_predicate(self, item: Expression) -> None:
+        other, done = _Target(), _Target()
+        self.emit(op.PREDICATE, other)
+        self.inside_predicate(item)
+        self.emit(op.BACK, done)
+        self.place(other)
+        self.terminal(item, op.FAIL)
+        self.place(done)
+
+    def not_predicate(self, item: Expression) -> None:
+        other = _Target()
+        self.emit(op.PREDICATE, other)
+        self.inside_predicate(item)
+        self.terminal(item, op.FAIL_TWICE)
+        self.place(other)
+
+    def until(self, delimiter: Expression) -> None:
+        part = before_commit(delimiter, self.rules)
+        found = openings(part, self.rules)
+        verify, retry, done = _Target(), _Target(), _Target()
+        checked = not self.is_literals(part)
+        search = Search.of(found)
+        self.emit(op.UNTIL, search, verify if checked else None, done, retry)
+        if checked:
+            self.place(retry)
+            self.emit(op.RETRY, search, verify, done, retry)
+            self.place(verify)
+            self.inside_predicate(part)
+            self.emit(op.BACK, done)
+        else:
+            retry.pc = -1
+        self.place(done)
+
+    def is_literals(self, node: Expression) -> bool:
+        """Whether a hit of the search is a match of ``node`` already."""
+        match node:
+            case Literal(text=text):
+                return bool(text)
+            case Choice(alternatives=alternatives):
+                return all(map(self.is_literals, alternatives))
+            case Tolerate(item=item):
+                return self.is_literals(item)
+            case Reference(name=name):
+                return name not in self.recursive and self.is_literals(self.rules[name].expression)
+            case End() | Never():
+                return True
+            case Sequence(items=items):
+                return all(isinstance(item, Literal) for item in items)
+            case _:
+                return False
+
+    def request_terminal(self, node: Terminal, k: Continuation) -> None:
+        match node.name:
+            case "TOOL_NAME":
+                self.terminal(node, op.NAME, len(self.names))
+                self.names.append(self.name_slot(node, k))
+            case "TOOL_ARGUMENTS":
+                self.terminal(node, op.JSON, True)
+            case "PARAM_NAME" if self.predicate:
+                self.terminal(node, op.PROPERTY, node.dialect)
+            case "PARAM_NAME":
+                self.param_name(node, k)
+            case _:
+                raise AssertionError(node.name)
+
+    def name_slot(self, node: Terminal, k: Continuation) -> NameSlot:
+        first, ends = self.openings.first(k)
+        barred = charset.normal((*first, *((ord(c), ord(c)) for c in " \t\r\n\"'<>")))
+        if first == charset.ALL or not first:
+            follow, shape = "", charset.spelled(charset.complement(charset.normal(barred[:0] + plain_bars())))
+        else:
+            follow = f"(?={charset.spelled(first)}{'|' + chr(92) + 'Z' if ends else ''})"
+            shape = charset.spelled(charset.complement(barred))
+        offered = bool(self.predicate) or self.ahead or not self.committed
+        return NameSlot(node.dialect, offered, follow, shape)
+
+    def param_name(self, node: Terminal, k: Continuation) -> None:
+        """A property's name outside predicates: any text up to what follows; an identifier in Python."""
+        if node.dialect == "python":
+            self.terminal(node, op.SET, regex.compile(r"[^\W\d]").match)
+            self.emit(op.SPAN, regex.compile(r"\w*+").match)
+            return
+        found = openings(Sequence(tuple(listed(k)), node.span), self.rules)
+        self.emit(op.UNTIL, Search.of(found), None, done := _Target(), _Target())
+        self.place(done)
+
+    def param_value(self, node: ParamValue, delimiter: Expression) -> None:
+        """First a whole JSON value that the delimiter follows, where the schema allows one; else the text up to it."""
+        text, done = _Target(), _Target()
+        self.emit(op.TYPED, text)
+        self.emit(op.CHOICE, text)
+        self.terminal(node, op.JSON, False)
+        self.and_predicate(before_commit(delimiter, self.rules))
+        self.emit(op.POP, text, done)
+        self.place(text)
+        self.until(delimiter)
+        self.place(done)
+        self.emit(op.MARK, op.TYPED_VALUE)
+
+    def permute(self, node: Permute, k: Continuation) -> None:
+        """One block of code per set of items already read; sets are bit masks."""
+        singles = [item for item in node.items if not is_many(item)]
+        many = [item.item for item in node.items if isinstance(item, Repeat) and is_many(item)]
+        needed = [not (isinstance(item, Repeat) and item.min == 0) for item in singles]
+        plain = [item.item if isinstance(item, Repeat) and item.min == 0 else item for item in singles]
+        required = sum(1 << index for index, need in enumerate(needed) if need)
+        blocks = {mask: _Target() for mask in range(1 << len(plain))}
+        starts = {mask: _Target() for mask in range(1 << len(plain))}
+        done = _Target()
+        rest: Continuation = (node, k)
+        for separated, table in ((False, starts), (True, blocks)):
+            for mask, target in table.items():
+                if not separated and mask:
+                    continue
+                self.place(target)
+                choices = [(item, mask | 1 << index) for index, item in enumerate(plain) if not mask & 1 << index]
+                choices += [(item, mask) for item in many]
+                for item, after in choices:
+                    out = _Target()
+                    whole = Sequence((node.separator, item), node.span) if separated else item
+                    others: list[Continuation] = [(other, rest) for other, _ in choices if other is not item]
+                    if separated:
+                        others = [(Sequence((node.separator, other[0]), node.span), rest) for other in others if other]
+                    self.emit(op.CHOICE, out)
+                    self.expression(whole, rest, [_Open(out, [*others, k])])
+                    self.emit(op.POP, out, blocks[after])
+                    self.place(out)
+                if mask & required == required:
+                    self.emit(op.JUMP, done)
+                else:
+                    self.emit(op.FAIL)
+        self.place(done)
+
+
+def plain_bars() -> charset.Ranges:
+    return charset.normal(tuple((ord(c), ord(c)) for c in " \t\r\n\"'<>"))
+
+
+def is_many(node: Expression) -> bool:
+    return isinstance(node, Repeat) and node.max is None
+
+
+def op_opening(text: str) -> Opening:
+    return Opening(frozenset(), 0, text)
+
+
+def without_first(node: Expression) -> Expression:
+    """``node`` without the literal it begins with."""
+    match node:
+        case Sequence(items=items, span=span):
+            return Sequence((without_first(items[0]), *items[1:]), span)
+        case _:
+            return Literal("", node.span)
+
+
+def listed(k: Continuation) -> list[Expression]:
+    items: list[Expression] = []
+    while k is not None:
+        items.append(k[0])
+        k = k[1]
+    return items
+
+
+def shown(node: Expression) -> str:
+    """How an error message names what ``node`` would match."""
+    match node:
+        case Literal(text=text):
+            return repr(text)
+        case End():
+            return "the end of the output"
+        case Terminal(name="TOOL_NAME"):
+            return "the name of a tool"
+        case Terminal(name="TOOL_ARGUMENTS"):
+            return "a JSON object"
+        case Terminal():
+            return "a parameter's name"
+        case Class() | Any():
+            return node.span.text
+        case _:
+            return node.span.text

@@ -1,0 +1,84 @@
+"""Sets of code points as sorted, disjoint, inclusive ranges, and their algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+Ranges = tuple[tuple[int, int], ...]
+
+LAST = 0x10FFFF
+#: Every code point that text can hold: surrogates are not characters and have no UTF-8 form.
+ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))
+
+
+def charset(*parts: str | int | tuple[str, str]) -> Ranges:
+    """The characters of each string, code points, and (first, last) pairs.
+
+    >>> charset(("a", "c"), "dx")
+    ((97, 100), (120, 120))
+    """
+    found: list[tuple[int, int]] = []
+    for part in parts:
+        match part:
+            case str():
+                found += [(ord(c), ord(c)) for c in part]
+            case int():
+                found.append((part, part))
+            case (first, last):
+                found.append((ord(first), ord(last)))
+    return joined(found)
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The ranges sorted, with overlapping and adjacent ones made one."""
+    out: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if out and low <= out[-1][1] + 1:
+            if high > out[-1][1]:
+                out[-1] = (out[-1][0], high)
+        else:
+            out.append((low, high))
+    return tuple(out)
+
+
+def intersection(left: Ranges, right: Ranges) -> Ranges:
+    """What both sets hold."""
+    out: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
+        if low <= high:
+            out.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(out)
+
+
+@lru_cache(maxsize=4096)
+def complement(ranges: Ranges) -> Ranges:
+    """Every character that the set does not hold.
+
+    >>> complement(((0, 0xFFFF),))
+    ((65536, 1114111),)
+    """
+    out, position = [], 0
+    for low, high in ranges:
+        if position < low:
+            out.append((position, low - 1))
+        position = high + 1
+    if position <= LAST:
+        out.append((position, LAST))
+    return intersection(tuple(out), ANY)
+
+
+def difference(left: Ranges, right: Ranges) -> Ranges:
+    """What is in the left set alone."""
+    return intersection(left, complement(right))
+
+
+def contains(ranges: Ranges, point: int) -> bool:
+    """Whether the set holds this code point."""
+    return any(low <= point <= high for low, high in ranges)

@@ -1,0 +1,147 @@
+"""Lowered rules as GBNF, the grammar notation of llama.cpp.
+
+Its traps, each measured (b11434): a bound above 2000 silently becomes none and a repeated group is counted with
+its helper rules, so bounds are split and repeated groups named; names have no underscore; ``[]`` matches the
+empty text; ``^`` has no escape; only ``\\xHH``, ``\\uHHHH`` and ``\\UHHHHHHHH`` write code points.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from .charset import Ranges
+from .rules import Alt, Builder, Chars, Expr, Ref, Rep, Rules, Seq, Text
+from .simplify import simplified
+
+#: The largest bound that is written as such; above it counts are made of blocks of this many.
+BLOCK = 1000
+
+
+def gbnf(rules: Rules) -> str:
+    """The rules as GBNF text, the start rule first and named ``root``.
+
+    >>> print(gbnf(Rules({"main": Alt((Text('"'), Rep(Chars(((48, 57),)), 1, None)))}, "main")), end="")
+    root ::= "\\"" | [0-9]+
+    """
+    return _Printer(simplified(rules)).text()
+
+
+class _Printer:
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.builder = Builder()
+        # Rules of our own must not meet theirs, and no other rule may be called root.
+        self.builder.rules.update(rules.rules)
+        self.names = {name: name for name in rules.rules}
+        if "root" in self.names and rules.root != "root":
+            self.names["root"] = self.builder.reserve("root").name
+        self.names[rules.root] = "root"
+
+    def text(self) -> str:
+        order = [self.rules.root, *(name for name in self.rules.rules if name != self.rules.root)]
+        lines = [f"{self.names[name]} ::= {self.body(self.rules.rules[name])}" for name in order]
+        printed = set(self.rules.rules)
+        # Printing a body may define further rules, those again.
+        while more := [name for name in self.builder.rules if name not in printed and name not in self.names.values()]:
+            for name in more:
+                printed.add(name)
+                lines.append(f"{name} ::= {self.body(self.builder.rules[name])}")
+        return "\n".join(lines) + "\n"
+
+    def body(self, expr: Expr) -> str:
+        """An expression where choices need no parentheses."""
+        match expr:
+            case Alt(alternatives):
+                return " | ".join(self.item(alternative) for alternative in alternatives)
+            case Seq(items):
+                return " ".join(self.item(item) for item in items)
+            case _:
+                return self.item(expr)
+
+    def item(self, expr: Expr) -> str:
+        match expr:
+            case Text(text):
+                return '"' + "".join(_in_literal(character) for character in text) + '"'
+            case Chars(ranges):
+                return _set(ranges)
+            case Ref(name):
+                return self.names.get(name, name)
+            case Seq(items):
+                return " ".join(self.item(item) for item in items) if items else '""'
+            case Alt():
+                return f"({self.body(expr)})"
+            case Rep(item, minimum, maximum):
+                return self.repeat(item, minimum, maximum)
+            case _:
+                assert_never(expr)
+
+    def repeat(self, item: Expr, minimum: int, maximum: int | None) -> str:
+        last = minimum if maximum is None else maximum
+        if last > BLOCK:
+            return self.item(self._blocks(item, minimum, maximum))
+        atom = self.atom(item if last <= 1 else self._named(item))
+        match minimum, maximum:
+            case 0, 1:
+                return atom + "?"
+            case 0, None:
+                return atom + "*"
+            case 1, None:
+                return atom + "+"
+            case low, None:
+                return f"{atom}{{{low},}}"
+            case low, high:
+                return f"{atom}{{{low}}}" if low == high else f"{atom}{{{low},{high}}}"
+
+    def atom(self, expr: Expr) -> str:
+        match expr:
+            case Seq() | Rep():
+                return f"({self.item(expr)})"
+            case _:
+                return self.item(expr)
+
+    def _named(self, item: Expr) -> Expr:
+        # A group counts all its helper rules, times the bound: a name counts one.
+        return item if isinstance(item, Text | Chars | Ref) else self.builder.define("item", item)
+
+    def _blocks(self, item: Expr, minimum: int, maximum: int | None) -> Expr:
+        """The same count from blocks: some whole ones, then what is left, which decides how many."""
+        item = self._named(item)
+        block = self.builder.define("block", Rep(item, BLOCK, BLOCK))
+        whole, rest = divmod(minimum, BLOCK)
+        needed: list[Expr] = [self._whole_blocks(block, whole)] if whole else []
+        if rest:
+            needed.append(Rep(item, rest, rest))
+        if maximum is None:
+            return Seq((*needed, Rep(item, 0, None)))
+        blocks, rest = divmod(maximum - minimum, BLOCK)
+        body: Expr = Rep(item, 0, rest) if rest else Text("")
+        for _ in range(blocks):
+            # Fewer than a block, or a whole block and then as many as are left.
+            body = self.builder.define("up-to", Alt((Rep(item, 0, BLOCK - 1), Seq((block, body)) if body != Text("") else block)))
+        return Seq((*needed, body)) if needed else body
+
+    def _whole_blocks(self, block: Expr, count: int) -> Expr:
+        return block if count == 1 else Rep(block, count, count)
+
+
+def _in_literal(character: str) -> str:
+    if character in '\\"':
+        return "\\" + character
+    return _code(ord(character)) if not character.isprintable() else character
+
+
+def _set(ranges: Ranges) -> str:
+    return "[" + "".join(_in_set(low) + ("" if low == high else "-" * (high > low + 1) + _in_set(high)) for low, high in ranges) + "]"
+
+
+def _in_set(point: int) -> str:
+    character = chr(point)
+    if character in "\\]-[":
+        return "\\" + character
+    return character if 0x20 < point < 0x7F and character != "^" else _code(point)
+
+
+def _code(point: int) -> str:
+    if point < 0x100:
+        return f"\\x{point:02X}"
+    return f"\\u{point:04X}" if point < 0x10000 else f"\\U{point:08X}"

@@ -1,0 +1,274 @@
+"""A loaded format, and a format bound to one request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import regex
+
+from . import nodes, values
+from .compiler import compile_program
+from .errors import RequestError
+from .loader import Loaded
+from .machine import Names
+from .message import Message
+from .parser import Parser, Setup
+from .program import NameSlot, Program
+from .request import Tool, read_tools
+
+_CACHED = 32
+_CHOICES = ("auto", "required", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `Grammar.bind`, checked; equal options are one bound chat."""
+
+    tools: str | None
+    tool_choice: str
+    named: str
+    parallel_tool_calls: bool
+    response_format: str | None
+    unparsed: str
+    unknown_tools: str
+    tool_calls: str
+    given: tuple[tuple[str, str], ...]
+    strict_schema: bool
+
+
+class Grammar:
+    """A response format, read from its grammar file.
+
+    >>> import chatpeg
+    >>> chatpeg.load("hermes").parse("Hello").content
+    'Hello'
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.name = loaded.name
+        self._programs: dict[object, Program] = {}
+        self._chats: dict[Options, Chat] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Grammar, (self.loaded,)
+
+    def __repr__(self) -> str:
+        return f"<Grammar {self.name}>"
+
+    @property
+    def program(self) -> Program:
+        """The compiled program for requests that offer tools; its ``dump()`` shows it."""
+        return self.compiled((), calls=True)
+
+    def compiled(self, given: tuple[tuple[str, str], ...], calls: bool) -> Program:
+        """The program with ``given`` literals; without ``calls`` the trigger rules match nothing."""
+        key = (given, calls)
+        if key not in self._programs:
+            rules = self.rules(given, calls)
+            labels = frozenset(("reasoning", "content", *self.loaded.fields))
+            self._programs[key] = compile_program(rules, self.loaded.start, labels)
+        return self._programs[key]
+
+    def rules(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[str, nodes.Rule]:
+        """The grammar's rules for one request."""
+        rules = dict(self.loaded.rules)
+        for name, text in given:
+            rules[name] = replace(rules[name], expression=nodes.Literal(text, rules[name].span))
+        for name in () if calls else self.loaded.triggers:
+            rules[name] = replace(rules[name], expression=nodes.Never(rules[name].span))
+        return rules
+
+    def bind(
+        self,
+        *,
+        tools: Any = None,
+        tool_choice: Any = "auto",
+        parallel_tool_calls: bool = True,
+        response_format: Any = None,
+        unparsed: Literal["content", "drop"] = "content",
+        unknown_tools: Literal["content", "call"] = "content",
+        tool_calls: Literal["whole", "incremental"] = "whole",
+        given: Mapping[str, str] | None = None,
+        strict_schema: bool = False,
+    ) -> Chat:
+        """One request: the tools it offers and how to treat what does not parse. Equal arguments give the same chat.
+
+        ``tools`` is an OpenAI-style list; None says that it is not known which tools were offered, so every name is a
+        call. Raises `RequestError` for tools, a tool_choice or an option that cannot be used.
+        """
+        choice, named = _read_choice(tool_choice)
+        for name, value, known in (
+            ("unparsed", unparsed, ("content", "drop")),
+            ("unknown_tools", unknown_tools, ("content", "call")),
+            ("tool_calls", tool_calls, ("whole", "incremental")),
+        ):
+            if value not in known:
+                raise RequestError(f"{name} must be {' or '.join(map(repr, known))}, not {value!r}")
+        options = Options(
+            None if tools is None else _frozen("tools", tools),
+            choice,
+            named,
+            bool(parallel_tool_calls),
+            None if response_format is None else _frozen("response_format", response_format),
+            unparsed,
+            unknown_tools,
+            tool_calls,
+            self._read_given(given or {}),
+            bool(strict_schema),
+        )
+        chat = self._chats.get(options)
+        if chat is None:
+            chat = Chat(self, options)
+            while len(self._chats) >= _CACHED:
+                self._chats.pop(next(iter(self._chats)))
+            self._chats[options] = chat
+        return chat
+
+    def _read_given(self, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        for name, text in given.items():
+            if name not in self.loaded.given:
+                known = ", ".join(self.loaded.given) or "none"
+                raise RequestError(f"{self.name} has no %given {name!r}; it has {known}")
+            if not isinstance(text, str):
+                raise RequestError(f"given[{name!r}] must be a str, not {type(text).__name__}")
+        return tuple(sorted(given.items()))
+
+    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str | None = None) -> Message:
+        """`Chat.parse` of a request whose tools are not known."""
+        return self.bind().parse(text, partial=partial, strict=strict, prompt=prompt)
+
+    def parser(self, prompt: str | None = None) -> Parser:
+        """`Chat.parser` of a request whose tools are not known."""
+        return self.bind().parser(prompt)
+
+
+def _read_choice(choice: Any) -> tuple[str, str]:
+    if choice is None:
+        return "auto", ""
+    if isinstance(choice, str) and choice in _CHOICES:
+        return choice, ""
+    if isinstance(choice, Mapping):
+        function = choice.get("function")
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            return "named", function["name"]
+    example = '{"type": "function", "function": {"name": …}}'
+    raise RequestError(f"tool_choice must be 'auto', 'required', 'none' or {example}, not {choice!r}")
+
+
+def _frozen(name: str, value: Any) -> str:
+    """``value`` as JSON text: nothing the caller does to it later is seen."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"{name} must be JSON data: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chat:
+    """A grammar bound to one request. Immutable; cached by equal arguments; picklable."""
+
+    grammar: Grammar
+    options: Options
+    _made: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._made["tools"] = tools = read_tools(None if self.options.tools is None else json.loads(self.options.tools))
+        if self.options.tool_choice == "named" and self.options.named not in {tool.name for tool in tools or ()}:
+            offered = ", ".join(tool.name for tool in tools or ()) or "none"
+            raise RequestError(f"tool_choice names {self.options.named!r}, which is not offered; offered: {offered}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Chat, (self.grammar, self.options)
+
+    @property
+    def tools(self) -> tuple[Tool, ...] | None:
+        """The offered tools; None when it is not known which were."""
+        tools: tuple[Tool, ...] | None = self._made["tools"]
+        return tools
+
+    @property
+    def calls(self) -> bool:
+        """Whether call syntax means anything: not when no tool was offered."""
+        return self.options.tool_choice != "none" and self.tools != ()
+
+    @property
+    def setup(self) -> Setup:
+        """What its parsers share."""
+        made: Setup | None = self._made.get("setup")
+        if made is None:
+            made = self._made["setup"] = self._set_up()
+        return made
+
+    def _set_up(self) -> Setup:
+        program = self.grammar.compiled(self.options.given, self.calls)
+        offered = None if self.tools is None else {tool.name: tool for tool in self.tools}
+        return Setup(
+            program,
+            names_of(program, self.tools),
+            offered,
+            self.grammar.loaded.stop,
+            self.options.unparsed == "drop",
+            self.options.unknown_tools == "call",
+            self.options.tool_calls == "incremental",
+        )
+
+    def parser(self, prompt: str | None = None) -> Parser:
+        """A parser for one reply. ``prompt``: what the model was given; its text behind the last anchor is fed first.
+
+        None stands for what the chat template writes by default (``%prefill``), ``""`` for nothing.
+        """
+        return Parser(self.setup, self.fed(prompt))
+
+    def fed(self, prompt: str | None) -> str:
+        """The text of ``prompt`` behind the last ``%prompt`` anchor in it; all of it if there is no anchor in it."""
+        if prompt is None:
+            return self.grammar.loaded.prefill
+        if not isinstance(prompt, str):
+            raise TypeError(f"prompt must be a str or None, not {type(prompt).__name__}")
+        ends = [prompt.rfind(anchor) + len(anchor) for anchor in self.grammar.loaded.prompt if anchor in prompt]
+        return prompt[max(ends, default=0) :]
+
+    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str | None = None) -> Message:
+        """The message that ``text`` is.
+
+        ``partial``: more may come, so half a delimiter is held back. ``strict``: `ParseError` at the first place where
+        the text was not canonical and complete; the message is the same. Without ``strict`` no text raises.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"parse() takes a str, not {type(text).__name__}; decode bytes first")
+        parser = self.parser(prompt)
+        parser.feed(text)
+        if not partial:
+            parser.finish()
+        if strict and (error := parser.veto()) is not None:
+            raise error
+        return parser.message
+
+
+def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
+    """What the machine must know of the tools."""
+    slots = tuple(_slot(slot, tools) for slot in program.names)
+    only_text = {
+        tool.name: frozenset(name for name in tool.names if tool.parameter(name).types == {"string"}) for tool in tools or ()
+    }
+    properties = None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
+    return Names(slots, only_text, properties, values.unspelled)
+
+
+def _slot(
+    slot: NameSlot, tools: tuple[Tool, ...] | None
+) -> tuple[regex.Pattern[str] | None, regex.Pattern[str], regex.Pattern[str] | None]:
+    shape = regex.compile(f"{slot.shape}{{1,128}}+")
+    if tools is None:
+        return None, shape, None
+    spelled = sorted((values.spelled(slot.dialect, tool.name) for tool in tools), key=len, reverse=True)
+    if not spelled:
+        return regex.compile("(?!)"), shape, None
+    source = f"(?:{'|'.join(map(regex.escape, spelled))}){slot.follow}"
+    odd = [name for name in spelled if not shape.fullmatch(name)]
+    growing = regex.compile(f"(?>{'|'.join(map(regex.escape, odd))}{slot.follow})(?!)") if odd else None
+    return regex.compile(source), shape, growing

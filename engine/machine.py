@@ -1,0 +1,491 @@
+"""The suspendable parsing machine: runs a program over a growing text and keeps a log of what matched.
+
+Invariants:
+- A terminal is decided only when no further text could change it; otherwise `Machine.run` returns and the next call
+  goes on at the same instruction. Every decision is therefore the same for every way the text is split.
+- ``choices`` holds the choices that are not settled. What lies before the oldest of them is final.
+- ``calls`` and ``scopes`` are linked lists, so a choice restores them in one assignment.
+- ``farthest`` is the last position at which a terminal failed, outside predicates, since the scope began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import regex
+
+from . import program as op
+from .jsonscan import JsonScan, whole_value
+from .program import Program, Site
+
+_ESCAPED = regex.compile(r'"')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """What a request says about names: a pattern per NAME slot, and the properties whose value can only be a string.
+
+    ``properties`` is None when the tools are not known.
+    """
+
+    slots: tuple[tuple[regex.Pattern[str] | None, regex.Pattern[str], regex.Pattern[str] | None], ...]
+    only_text: dict[str, frozenset[str]]
+    properties: dict[str, tuple[str, ...]] | None
+    decode: Any
+
+
+class Scope:
+    """A rule instance that recovery can give up: where it began, and what to restore when it has been given up."""
+
+    __slots__ = ("call", "calls", "committed", "identity", "parent", "site", "start")
+
+    def __init__(
+        self, identity: object, site: Site, start: int, calls: Any, parent: Scope | None, committed: bool, call: bool
+    ) -> None:
+        self.identity = identity
+        self.site = site
+        self.start = start
+        self.calls = calls
+        self.parent = parent
+        self.committed = committed
+        self.call = call
+
+    def changed(self, committed: bool, call: bool) -> Scope:
+        """The same scope further on. Choices may hold the old one, so it is not changed itself."""
+        return Scope(self.identity, self.site, self.start, self.calls, self.parent, committed, call)
+
+
+LogEntry = tuple[int, Any, int]
+
+
+class Machine:
+    """A parse under way. Positions are offsets in ``text``; ``base`` is what was cut off before it."""
+
+    def __init__(self, program: Program, names: Names) -> None:
+        self.program = program
+        self.names = names
+        self.text = ""
+        self.base = 0
+        self.pc = 0
+        self.pos = 0
+        self.log: list[LogEntry] = []
+        self.choices: list[tuple[int, int, int, Any, Scope | None, int]] = []
+        self.barrier = 0
+        self.calls: Any = None
+        self.scopes: Scope | None = None
+        self.farthest = 0
+        self.failed: list[int] = []
+        self.memo: Any = None
+        self.steps = 0
+        self.finished = False
+        self.recovering: Scope | None = None
+        self.tool = ""
+        self.key = ""
+
+    def final(self) -> tuple[int, int]:
+        """How many log entries, and how much of the text, no later text can take back."""
+        if self.choices:
+            oldest = self.choices[0]
+            return oldest[2], oldest[1]
+        return len(self.log), self.pos
+
+    def forget(self, upto: int) -> None:
+        """Cut the text before ``upto`` off; the log must be empty and no choice open."""
+        self.text = self.text[upto:]
+        self.base += upto
+        self.pos -= upto
+        self.farthest = max(0, self.farthest - upto)
+        if isinstance(self.memo, tuple):
+            low, fresh, start, (run_start, run_end) = self.memo
+            self.memo = (max(0, low - upto), fresh, start - upto, (max(0, run_start - upto), max(0, run_end - upto)))
+        elif self.memo is not None:
+            raise AssertionError("a value is being read")
+
+    def run(self, at_end: bool) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all instructions
+        """Go on until more text is needed or, ``at_end``, until all of the text has been read."""
+        code, names = self.program.code, self.names
+        text, log, choices = self.text, self.log, self.choices
+        size = len(text)
+        pc, pos, calls, scopes, barrier = self.pc, self.pos, self.calls, self.scopes, self.barrier
+        memo, self.memo = self.memo, None
+        steps = 0
+        while True:
+            steps += 1
+            instruction = code[pc]
+            what = instruction[0]
+            if what == op.LIT:
+                if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
+                    pos += instruction[2]  # type: ignore[operator]
+                    pc += 1
+                    continue
+                if size - pos < instruction[2] and not at_end and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                    break
+            elif what == op.SPAN:
+                pos = instruction[1](text, pos).end()  # type: ignore[operator]
+                if pos == size and not at_end:
+                    break
+                pc += 1
+                continue
+            elif what == op.TEST:
+                if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
+                    pos += instruction[2]  # type: ignore[operator]
+                    pc += 1
+                    continue
+                if size - pos < instruction[2] and not at_end and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                    break
+                if barrier == 0:
+                    if pos > self.farthest:
+                        self.farthest = pos
+                        self.failed = [pc]
+                    elif pos == self.farthest:
+                        self.failed.append(pc)
+                pc = instruction[3]  # type: ignore[assignment]
+                continue
+            elif what == op.OPEN:
+                log.append((op.LOG_OPEN, (instruction[1], instruction[2]), pos))
+                if instruction[1] == "tool_call" and scopes is not None:
+                    scopes = scopes.changed(scopes.committed, True)
+                pc += 1
+                continue
+            elif what == op.CLOSE:
+                label = instruction[1]
+                if label == "name":
+                    self.tool = self._captured(log, text, pos)
+                elif label == "key":
+                    self.key = self._captured(log, text, pos)
+                log.append((op.LOG_CLOSE, label, pos))
+                pc += 1
+                continue
+            elif what == op.UNTIL or what == op.RETRY:
+                search, verify, done, retry = instruction[1:]
+                if memo is not None:
+                    low, fresh, start, run = memo
+                    memo = None
+                elif what == op.UNTIL:
+                    low, fresh, start, run = pos, True, pos, (0, 0)
+                else:
+                    low, fresh, start, run = pos + 1, False, pos + 1, (0, 0)
+                found = search.candidate(text, low, fresh, start)  # type: ignore[attr-defined]
+                if found < 0:
+                    if at_end:
+                        pos = size
+                        pc = done  # type: ignore[assignment]
+                        continue
+                    pos, start, run = search.hold(text, low, start, run)  # type: ignore[attr-defined]
+                    self.memo = (low, fresh, start, run)
+                    break
+                pos = found
+                if verify is None:
+                    pc = done  # type: ignore[assignment]
+                    continue
+                choices.append((retry, pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                barrier = len(choices)
+                pc = verify  # type: ignore[assignment]
+                continue
+            elif what == op.POP:
+                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
+                    choices.pop()
+                pc = instruction[2]  # type: ignore[assignment]
+                continue
+            elif what == op.SETTLE:
+                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
+                    choices.pop()
+                pc += 1
+                continue
+            elif what == op.CHOICE:
+                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                pc += 1
+                continue
+            elif what == op.COMMIT:
+                del choices[barrier:]
+                if scopes is not None and scopes.site is instruction[1] and not barrier:
+                    scopes = scopes.changed(True, scopes.call)
+                pc += 1
+                continue
+            elif what == op.ENTER:
+                site = instruction[1]
+                entered = (site, pos)
+                log.append((op.LOG_FRAME, entered, pos))
+                if site.scope:  # type: ignore[attr-defined]
+                    scopes = Scope(entered, site, pos + self.base, calls, scopes, False, False)  # type: ignore[arg-type]
+                    if not barrier:
+                        self.farthest = pos
+                        self.failed = []
+                pc += 1
+                continue
+            elif what == op.EXIT:
+                site = instruction[1]
+                if site.scope:  # type: ignore[attr-defined]
+                    assert scopes is not None
+                    scopes = scopes.parent
+                log.append((op.LOG_FRAME_END, site, pos))
+                pc += 1
+                continue
+            elif what == op.BACK:
+                del choices[barrier:]
+                _, pos, length, calls, scopes, barrier = choices.pop()
+                del log[length:]
+                pc = instruction[1]  # type: ignore[assignment]
+                continue
+            elif what == op.PREDICATE:
+                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                barrier = len(choices)
+                pc += 1
+                continue
+            elif what == op.SET:
+                if pos < size:
+                    if instruction[1](text, pos):  # type: ignore[operator]
+                        pos += 1
+                        pc += 1
+                        continue
+                elif not at_end:
+                    break
+            elif what == op.RUN:
+                end = instruction[1](text, pos).end()  # type: ignore[operator]
+                if end == size and not at_end and end - pos < instruction[3]:  # type: ignore[operator]
+                    break
+                if end - pos >= instruction[2]:  # type: ignore[operator]
+                    pos = end
+                    pc += 1
+                    continue
+            elif what == op.MARK:
+                log.append((op.LOG_MARK, instruction[1], pos))
+                pc += 1
+                continue
+            elif what == op.TYPED:
+                texts = names.only_text.get(self.tool)
+                pc = instruction[1] if texts is not None and self.key in texts else pc + 1  # type: ignore[assignment]
+                continue
+            elif what == op.NAME:
+                end = self._name(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
+                if end == -2:
+                    break
+                if end >= 0:
+                    pos = end
+                    pc += 1
+                    continue
+            elif what == op.JSON:
+                if memo is None:
+                    end = whole_value(text, pos) if pos < size and not (instruction[1] and text[pos] != "{") else -1
+                    memo = JsonScan(pos)
+                    if end >= 0:
+                        memo.end = end
+                    elif instruction[1] and pos < size and text[pos] != "{":
+                        memo.failed = pos
+                if not memo.run(text, at_end):
+                    self.memo = memo
+                    break
+                end, failed = memo.end, memo.failed
+                memo = None
+                if end >= 0:
+                    pos = end
+                    pc += 1
+                    continue
+                if not barrier and failed > self.farthest:
+                    self.farthest = failed
+                    self.failed = [pc]
+            elif what == op.JUMP:
+                pc = instruction[1]  # type: ignore[assignment]
+                continue
+            elif what == op.AT_END:
+                if pos == size:
+                    if not at_end:
+                        break
+                    pc += 1
+                    continue
+            elif what == op.CLOSER:
+                if pos < size:
+                    pc += 1
+                    continue
+                if not at_end:
+                    break
+            elif what == op.FAIL_TWICE:
+                del choices[barrier:]
+                _, pos, length, calls, scopes, barrier = choices.pop()
+                del log[length:]
+            elif what == op.FAIL:
+                pass
+            elif what == op.CALL:
+                calls = (pc + 1, calls)
+                pc = instruction[1]  # type: ignore[assignment]
+                continue
+            elif what == op.RETURN:
+                pc, calls = calls
+                continue
+            elif what == op.PROPERTY:
+                end = self._property(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
+                if end == -2:
+                    break
+                if end >= 0:
+                    pos = end
+                    pc += 1
+                    continue
+            elif what == op.SAME:
+                wanted = self._last(log, text, instruction[1])  # type: ignore[arg-type]
+                if text.startswith(wanted, pos):
+                    pos += len(wanted)
+                    pc += 1
+                    continue
+                if size - pos < len(wanted) and not at_end and wanted.startswith(text[pos:]):
+                    break
+            elif what == op.SKIP:
+                search, closers = instruction[1:]
+                low, start = (pos, pos) if memo is None else (memo[0], memo[2])
+                memo = None
+                found = search.candidate(text, low, True, start)  # type: ignore[attr-defined]
+                if found < 0:
+                    if not at_end:
+                        pos, start, run = search.hold(text, low, start)  # type: ignore[attr-defined]
+                        self.memo = (low, True, start, run)
+                        break
+                    pos = size
+                else:
+                    closer = next((c for c in closers if text.startswith(c, found)), "")  # type: ignore[attr-defined]
+                    pos = found + len(closer)
+                pc += 1
+                continue
+            elif what == op.RECOVERED:
+                log.append((op.LOG_RECOVERED, instruction[1], pos))
+                self.farthest = pos
+                self.failed = []
+                pc += 1
+                continue
+            elif what == op.ACCEPT:
+                if pos == size:
+                    if not at_end:
+                        break
+                    self.finished = True
+                    break
+                failed = max(self.farthest, pos) + self.base
+                log.append((op.LOG_RECOVER, (None, pos + self.base, failed, ("the end of the output",), False), pos))
+                pc += 1
+                continue
+            elif what == op.REST:
+                pos = size
+                if not at_end:
+                    break
+                log.append((op.LOG_RECOVERED, self.program.start, pos))
+                self.finished = True
+                break
+            else:
+                raise AssertionError(op.show(instruction))
+            # The instruction failed: take the newest open choice, or recover.
+            if barrier == 0:
+                if pos > self.farthest:
+                    self.farthest = pos
+                    self.failed = [pc]
+                elif pos == self.farthest:
+                    self.failed.append(pc)
+            if choices:
+                pc, pos, length, calls, scopes, barrier = choices.pop()
+                del log[length:]
+            else:
+                pc, pos, calls, scopes = self._recover(scopes, size, at_end)
+        self.steps += steps
+        self.pc, self.pos, self.calls, self.scopes, self.barrier = pc, pos, calls, scopes, barrier
+
+    # -- recovery (DESIGN, "Recovery") ------------------------------------------------------------------------------
+
+    def _recover(self, scopes: Scope | None, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
+        """Give the scope up; where the machine goes on. The log says from where to where it failed and why."""
+        scope = _failing(scopes)
+        site = self.program.start if scope is None else scope.site
+        start = 0 if scope is None else scope.start - self.base
+        failed = min(max(self.farthest, start, 0), size)
+        ended = at_end and failed == size
+        why = (scope, max(start, 0) + self.base, failed + self.base, self._expected(), ended)
+        self.log.append((op.LOG_RECOVER, why, failed))
+        if not site.closers and failed < size and failed <= start:
+            failed += 1
+        if scope is None:
+            return site.recover, failed, None, None
+        return site.recover, failed, scope.calls, scope.parent
+
+    def _expected(self) -> tuple[str, ...]:
+        shows = self.program.shows
+        return tuple(dict.fromkeys(shows[pc] for pc in self.failed if pc in shows))
+
+    # -- names and captures -----------------------------------------------------------------------------------------
+
+    def _captured(self, log: list[LogEntry], text: str, pos: int) -> str:
+        """The text of the label that ends at ``pos``, decoded."""
+        depth = 0
+        for kind, what, start in reversed(log):
+            if kind == op.LOG_CLOSE:
+                depth += 1
+            elif kind == op.LOG_OPEN:
+                if depth == 0:
+                    return self.names.decode(what[1], text[start:pos])  # type: ignore[no-any-return]
+                depth -= 1
+        raise AssertionError("a label ends that did not begin")
+
+    def _last(self, log: list[LogEntry], text: str, label: str) -> str:
+        """The text that ``label`` captured last in this rule instance: captures of deeper instances are closed."""
+        depth, end = 0, -1
+        for kind, what, pos in reversed(log):
+            if kind == op.LOG_CLOSE:
+                if depth == 0 and what == label:
+                    end = pos
+                depth += 1
+            elif kind == op.LOG_OPEN:
+                depth -= 1
+                if depth == 0 and end >= 0:
+                    return text[pos:end]
+                if depth < 0:
+                    depth = 0
+        return ""
+
+    def _name(self, slot: int, text: str, pos: int, size: int, at_end: bool) -> int:
+        """End of the tool name at ``pos``; -1: there is none; -2: more text must come first."""
+        offered, shape, growing = self.names.slots[slot]
+        found = shape.match(text, pos)
+        end = found.end() if found else pos
+        if end == size and not at_end and end - pos < 128:
+            return -2
+        if offered is not None:
+            if growing is not None and not at_end:
+                partial = growing.match(text, pos, partial=True)
+                if partial is not None and partial.partial:
+                    return -2
+            match = offered.match(text, pos)
+            if match:
+                return match.end()
+            if self.program.names[slot].offered_only:
+                return -1
+        return end if end > pos else -1
+
+    def _property(self, dialect: str, text: str, pos: int, size: int, at_end: bool) -> int:
+        """End of an offered property's name at ``pos``, the longest; -1: none; -2: more text must come first."""
+        known = None if self.names.properties is None else self.names.properties.get(self.tool)
+        if known is None:
+            return self._shaped(text, pos, size, at_end)
+        for name in known:
+            if text.startswith(name, pos):
+                return pos + len(name)
+            if size - pos < len(name) and not at_end and name.startswith(text[pos:]):
+                return -2
+        return -1
+
+    def _shaped(self, text: str, pos: int, size: int, at_end: bool) -> int:
+        match = _SHAPED.match(text, pos)
+        end = match.end() if match else pos
+        if end == size and not at_end and end - pos < 128:
+            return -2
+        return end if end > pos else -1
+
+
+_SHAPED = regex.compile(r"[^\s\"'<>]{1,128}+")
+
+
+def _failing(scopes: Scope | None) -> Scope | None:
+    """The innermost scope with an open call, else the innermost that has passed a commit, else none: the start rule."""
+    scope = scopes
+    while scope is not None and not scope.call:
+        scope = scope.parent
+    if scope is not None:
+        return scope
+    scope = scopes
+    while scope is not None and not scope.committed:
+        scope = scope.parent
+    return scope

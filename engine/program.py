@@ -1,0 +1,137 @@
+"""The instructions of the parsing machine, and the tables they point to.
+
+An instruction is a tuple, its code first. Positions in a program are indices of ``Program.code``. After Medeiros and
+Ierusalimschy, "A parsing machine for PEGs" (DLS 2008), with a hard commit and operations that suspend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import regex
+
+from .search import Search
+
+Instruction = tuple[object, ...]
+
+# fmt: off
+LIT = 0          # text, size          match the text
+SPAN = 1         # match               skip the characters of a class, all there are
+UNTIL = 2        # search, verify, done  stop before the next candidate; verify it there, if there is anything to verify
+RETRY = 3        # search, verify, done  the candidate here was none: go on behind it
+TEST = 4         # text, size, other   match the text or jump
+CHOICE = 5       # other               open a choice
+POP = 6          # other, target       close the choice opened with ``other``, if it is still open; jump
+SETTLE = 7       # other               the same, going on
+COMMIT = 8       # rule                settle all choices
+ENTER = 9        # site                a frame or a scope begins
+EXIT = 10        # site                … and ends
+OPEN = 11        # label, dialect      a label begins
+CLOSE = 12       # label               … and ends
+SET = 13         # match               one character of a class
+RUN = 14         # match, min, max     so many characters of a class
+JSON = 15        # object_only         a whole JSON value
+TYPED = 16       # text                jump if the property's value can only be a string
+NAME = 17        # slot                a tool's name
+PROPERTY = 18    # slot                a property's name of the tool at hand
+AT_END = 19      # -                   the end of the input
+CLOSER = 20      # -                   a tolerated missing closer: matches nothing, but not at the end of the input
+MARK = 21        # kind                note in the log
+PREDICATE = 22   # other               open a choice that no commit inside it reaches across
+BACK = 23        # target              a predicate held: go back to where it began, jump
+FAIL_TWICE = 24  # -                   what must not match did
+FAIL = 25        # -
+JUMP = 26        # target
+CALL = 27        # target              run a recursive rule
+RETURN = 28      # -
+SAME = 29        # label               the text a label captured, again
+SCAN = 30        # match, slack, target  try a whole run of instructions as one pattern, else take them one by one
+SKIP = 31        # search, closers     recovery: to the scope's closer, its next opener, or the end
+RECOVERED = 32   # site
+ACCEPT = 33      # -                   the start rule has matched
+REST = 34        # -                   the text went on behind it: all of it is recovered
+# fmt: on
+
+NAMES = (
+    "LIT SPAN UNTIL RETRY TEST CHOICE POP SETTLE COMMIT ENTER EXIT OPEN CLOSE SET RUN JSON TYPED NAME PROPERTY AT_END "
+    "CLOSER MARK PREDICATE BACK FAIL_TWICE FAIL JUMP CALL RETURN SAME SCAN SKIP RECOVERED ACCEPT REST"
+).split()
+
+# Kinds of log entries; an entry is (kind, what, position).
+LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED = range(7)
+# What MARK notes.
+TOLERATED, TYPED_VALUE, DROP_OPEN, DROP_CLOSE = "tolerated", "typed", "drop", "dropped"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """One place where a rule is matched: a frame if it holds a region's label, a scope if it commits or holds a call.
+
+    ``closers`` and ``openers`` bound what recovery reads; ``recover`` is where recovery goes on, ``exit`` where the
+    rule has matched.
+    """
+
+    name: str
+    display: str
+    frame: bool
+    scope: bool
+    call: bool
+    closers: tuple[str, ...]
+    openers: tuple[str, ...]
+    exits: list[int] = field(default_factory=list, repr=False)
+    recovers: list[int] = field(default_factory=list, repr=False)
+
+    @property
+    def recover(self) -> int:
+        return self.recovers[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NameSlot:
+    """A place for a tool's name: which characters may follow it, how it is spelled, and whether only offered ones do."""
+
+    dialect: str
+    offered_only: bool
+    follow: str
+    shape: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A compiled grammar. ``names`` are its places for tool names, in the order of their NAME instructions."""
+
+    code: tuple[Instruction, ...]
+    names: tuple[NameSlot, ...]
+    start: Site
+    shows: dict[int, str]
+
+    def dump(self) -> str:
+        """The program as text, an instruction a line.
+
+        >>> import chatpeg
+        >>> print(chatpeg.load("hermes").program.dump().splitlines()[0].split()[:2])
+        ['0', 'ENTER']
+        """
+        width = len(str(len(self.code)))
+        return "\n".join(f"{pc:{width}} {show(instruction)}" for pc, instruction in enumerate(self.code))
+
+
+def show(instruction: Instruction) -> str:
+    """One instruction in words. E.g. ``LIT '<tool_call>' 11``"""
+    code, *arguments = instruction
+    assert isinstance(code, int)
+    return " ".join([NAMES[code], *map(_show_argument, arguments)])
+
+
+def _show_argument(argument: object) -> str:
+    match argument:
+        case Site(name=name):
+            return name
+        case Search():
+            return argument.show()
+        case None:
+            return "-"
+        case _ if callable(argument) and isinstance(getattr(argument, "__self__", None), regex.Pattern):
+            return f"/{argument.__self__.pattern}/"
+        case _:
+            return repr(argument)

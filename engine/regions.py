@@ -1,0 +1,330 @@
+"""The machine's log to events, and to the parts a message is made of.
+
+Invariants: an entry is read once and never taken back; `released` is the end of what an event, a tool call or a list
+entry has handed out, so text before it is needed no more; each region that opens closes, or is malformed, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import program as op
+from .calls import CallReader
+from .errors import DecodeError, ParseError
+from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
+from .machine import LogEntry, Scope
+from .message import Malformed, Message, Span, ToolCall
+from .request import Tool
+
+_NOTHING: dict[str, str] = {}
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A rule instance that holds regions: ``mark`` is where the next opening delimiter begins."""
+
+    site: Any
+    scope: Any
+    start: int
+    mark: int
+
+
+@dataclass(slots=True)
+class _Region:
+    """A text region: its opening delimiter, what it holds so far, and, when its label has ended, where."""
+
+    label: str
+    start: int
+    end: int
+    opened: bool = False
+    parts: list[str] = field(default_factory=list)
+    closed_at: int = -1
+
+
+@dataclass(slots=True)
+class _Recovery:
+    """Text being given up: its label, where it starts, why, and whether it is shown as content."""
+
+    label: str
+    start: int
+    error: ParseError
+    parts: list[str] = field(default_factory=list)
+
+
+class Regions:
+    """Reads released log entries in order; ``events`` collects what they say."""
+
+    def __init__(self, offered: dict[str, Tool] | None, drop: bool, unknown_is_call: bool) -> None:
+        self.events: list[Event] = []
+        self.released = 0
+        self.prompt_end = 0
+        self.incomplete = False
+        self.veto: ParseError | None = None
+        self._offered = offered
+        self._hide = drop
+        self._unknown_is_call = unknown_is_call
+        self._frames: list[_Frame] = []
+        self._text: dict[str, list[str]] = {}
+        self._calls: list[ToolCall] = []
+        self._malformed: list[Malformed] = []
+        self._dropped: list[Span] = []
+        self._region: _Region | None = None
+        self._call: CallReader | None = None
+        self._call_opened = False
+        self._call_error: DecodeError | None = None
+        self._recovery: _Recovery | None = None
+        self._drop_start = -1
+        self._call_dropped: list[Span] = []
+
+    # -- the log -----------------------------------------------------------------------------------------------------
+
+    def read(self, log: list[LogEntry], first: int, count: int, text: str, base: int, upto: int) -> None:
+        """Take the entries from ``first`` to ``count`` in, and the text up to ``upto``, which ``base`` went before."""
+        for index in range(first, count):
+            entry = log[index]
+            kind = entry[0]
+            if kind == op.LOG_OPEN:
+                self._open(entry, text, base)
+            elif kind == op.LOG_CLOSE:
+                self._close(entry, text, base)
+            elif kind == op.LOG_FRAME:
+                pos = entry[2] + base
+                self._frames.append(_Frame(entry[1][0], entry[1], pos, pos))
+            elif kind == op.LOG_FRAME_END:
+                self._frame_end(entry[2] + base, text, base)
+            elif kind == op.LOG_MARK:
+                self._mark(entry, text, base)
+            elif kind == op.LOG_RECOVER:
+                self._recover(entry, text, base)
+            else:
+                self._recovered(entry[2] + base, text, base)
+        if self._recovery is not None:
+            self._give_up(text, base, upto + base)
+        elif self._region is not None and self._region.closed_at < 0:
+            self._grow(self._region, text, base, upto + base)
+
+    def _open(self, entry: LogEntry, text: str, base: int) -> None:
+        if self._call is not None:
+            self._call_entry(entry, text, base)
+            return
+        label = entry[1][0]
+        pos = entry[2] + base
+        frame = self._frames[-1]
+        if self._region is not None:
+            self._end_region(pos)
+        if label == "tool_call":
+            self._call = CallReader(self._offered)
+            self._call_opened, self._call_error = False, None
+            self._call_dropped = []
+        else:
+            self._region = _Region(label, frame.mark, pos)
+            self.released = max(self.released, pos)
+        frame.mark = pos
+
+    def _close(self, entry: LogEntry, text: str, base: int) -> None:
+        pos = entry[2] + base
+        if self._call is not None:
+            if entry[1] == "tool_call":
+                self._frames[-1].mark = pos
+                return
+            self._call_entry(entry, text, base)
+            if entry[1] == "name" and not self._call_opened:
+                self._open_call()
+            return
+        region = self._region
+        if region is not None and region.closed_at < 0:
+            self._grow(region, text, base, pos)
+            region.closed_at = pos
+            self._frames[-1].mark = pos
+
+    def _call_entry(self, entry: LogEntry, text: str, base: int) -> None:
+        assert self._call is not None
+        if self._call_error is not None:
+            return
+        try:
+            self._call.read(entry, text, base)
+        except DecodeError as error:
+            self._call_error = error
+
+    def _open_call(self) -> None:
+        assert self._call is not None
+        frame = self._frames[-1]
+        for outer in reversed(self._frames):
+            if outer.site.call:
+                frame = outer
+                break
+        self._call_opened = True
+        self.events.append(RegionOpen("tool_call", frame.start, frame.mark, dict(self._call.captures)))
+
+    def _mark(self, entry: LogEntry, text: str, base: int) -> None:
+        _, what, pos = entry
+        if what == op.TOLERATED:
+            self._refuse(ParseError("a form that is read but never written", pos + base))
+        elif what == op.DROP_OPEN:
+            self._drop_start = pos + base
+        elif what == op.DROP_CLOSE:
+            self._drop(self._drop_start, pos + base, text[self._drop_start - base : pos])
+        elif self._call is not None:
+            self._call_entry(entry, text, base)
+
+    def _drop(self, start: int, end: int, text: str) -> None:
+        if not text:
+            return
+        if self._call is not None:
+            self._call_dropped.append(Span(start, end, text))
+        else:
+            self._dropped.append(Span(start, end, text))
+            self.released = max(self.released, end)
+
+    def _refuse(self, error: ParseError) -> None:
+        if self.veto is None:
+            self.veto = error
+
+    # -- text regions ------------------------------------------------------------------------------------------------
+
+    def _grow(self, region: _Region, text: str, base: int, upto: int) -> None:
+        start = max(self.released, region.end)
+        if upto <= start:
+            return
+        if not region.opened:
+            region.opened = True
+            self.events.append(RegionOpen(region.label, region.start, region.end, _NOTHING))
+        piece = text[start - base : upto - base]
+        region.parts.append(piece)
+        self._text.setdefault(region.label, []).append(piece)
+        self._chunk(region.label, piece, start)
+        self.released = upto
+
+    def _chunk(self, label: str, piece: str, start: int) -> None:
+        if start < self.prompt_end:
+            piece = piece[self.prompt_end - start :]
+        if piece:
+            self.events.append(RegionChunk(label, piece, True))
+
+    def _end_region(self, upto: int) -> None:
+        region = self._region
+        assert region is not None
+        self._region = None
+        if region.opened:
+            at = region.closed_at if region.closed_at >= 0 else upto
+            self.events.append(RegionClose(region.label, at, upto, "".join(region.parts)))
+
+    def _frame_end(self, pos: int, text: str, base: int) -> None:
+        if not self._frames:
+            return
+        frame = self._frames.pop()
+        if self._call is not None:
+            if frame.site.call:
+                self._end_call(frame, pos, text, base)
+            return
+        if self._region is not None and frame.site.frame:
+            self._end_region(pos)
+            self.released = max(self.released, pos)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def _end_call(self, frame: _Frame, pos: int, text: str, base: int) -> None:
+        call, error = self._call, self._call_error
+        assert call is not None
+        self._call = None
+        if error is None:
+            try:
+                done = call.call(pos, self._unknown_is_call)
+            except DecodeError as refused:
+                error = refused
+        if error is None:
+            if not call.canonical:
+                self._refuse(ParseError("a value that is not of its declared type", frame.start))
+            self._dropped.extend(self._call_dropped)
+            self._calls.append(done)
+            self.events.append(RegionClose("tool_call", frame.mark, pos, done))
+        else:
+            if self._call_opened:
+                self.events.append(RegionMalformed("tool_call", frame.mark, pos, error))
+            self._recovery = _Recovery("tool_call", frame.start, error)
+            self._recovered(pos, text, base)
+        self.released = max(self.released, pos)
+
+    # -- recovery ----------------------------------------------------------------------------------------------------
+
+    def _recover(self, entry: LogEntry, text: str, base: int) -> None:
+        _, (scope, start, failed, expected, at_end), pos = entry
+        if self._region is not None:
+            if self._region.closed_at < 0:
+                self._grow(self._region, text, base, max(start, self.released))
+            self._end_region(max(self._region.closed_at, self.released))
+        call = self._call is not None or (scope is not None and scope.site.call)
+        error = ParseError("expected " + " or ".join(expected) if expected else "no more text", failed)
+        if self._call is not None and self._call_opened:
+            self.events.append(RegionMalformed("tool_call", failed, failed, error))
+        self._call = None
+        self._leave(scope)
+        self.incomplete = self.incomplete or at_end
+        self._refuse(error)
+        self._recovery = _Recovery("tool_call" if call else "content", max(start, self.released), error)
+
+    def _leave(self, scope: Scope | None) -> None:
+        """Drop the frames inside ``scope``, and its own: the machine goes on behind it."""
+        if scope is None:
+            self._frames.clear()
+            return
+        while self._frames:
+            frame = self._frames.pop()
+            if frame.scope is scope.identity:
+                return
+
+    def _give_up(self, text: str, base: int, upto: int) -> None:
+        recovery = self._recovery
+        assert recovery is not None
+        start = max(self.released, recovery.start)
+        if upto <= start:
+            return
+        piece = text[start - base : upto - base]
+        shown = piece[max(0, self.prompt_end - start) :]
+        if not self._hide and shown:
+            if not recovery.parts:
+                self.events.append(RegionOpen("content", recovery.start, recovery.start, _NOTHING))
+            self._text.setdefault("content", []).append(shown)
+            self.events.append(RegionChunk("content", shown, True))
+        recovery.parts.append(piece)
+        self.released = upto
+
+    def _recovered(self, pos: int, text: str, base: int) -> None:
+        self._give_up(text, base, pos)
+        recovery = self._recovery
+        assert recovery is not None
+        self._recovery = None
+        raw = "".join(recovery.parts)
+        if not raw:
+            return
+        shown = raw[max(0, self.prompt_end - recovery.start) :]
+        if not self._hide and shown:
+            self.events.append(RegionClose("content", pos, pos, shown))
+        self._malformed.append(Malformed(recovery.label, recovery.start, pos, raw, recovery.error))
+        self._refuse(recovery.error)
+
+    # -- the result --------------------------------------------------------------------------------------------------
+
+    def end(self, pos: int) -> None:
+        """The input is over at ``pos``: a region still open closes there."""
+        if self._region is not None:
+            self._end_region(pos)
+
+    def message(self, complete: bool) -> Message:
+        """What has been read so far."""
+        fields = {label: "".join(parts) for label, parts in self._text.items()}
+        return Message(
+            fields.pop("content", None),
+            fields.pop("reasoning", None),
+            tuple(self._calls),
+            fields,
+            tuple(self._malformed),
+            tuple(self._dropped),
+            complete and not self.incomplete,
+        )
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no call is open: what has been released is needed no more."""
+        return self._call is None

@@ -1,0 +1,87 @@
+"""What a request offers: tools, and which of them may be called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import RequestError
+from .schema_types import Declared, declared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """An offered tool: its name and its parameters' JSON schema."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    _known: dict[str, Declared] = field(default_factory=dict, repr=False)
+
+    @property
+    def whole(self) -> Declared:
+        """The parameters as one declared object."""
+        return declared(self.parameters, self.parameters)
+
+    def parameter(self, name: str) -> Declared:
+        """The declared value of parameter ``name``."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self.whole.member(name)
+        return known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that the schema names, in its order."""
+        properties = self.parameters.get("properties")
+        return tuple(properties) if isinstance(properties, Mapping) else ()
+
+
+def read_tools(tools: Any) -> tuple[Tool, ...] | None:
+    """The tools of an OpenAI-style list, or None for None. Raises `RequestError` with what is wrong where.
+
+    >>> read_tools([{"type": "function", "function": {"name": "ping"}}])[0].name
+    'ping'
+    """
+    if tools is None:
+        return None
+    if isinstance(tools, str | bytes) or not isinstance(tools, Sequence):
+        raise RequestError(f"tools must be a list of OpenAI-style tools, not {type(tools).__name__}")
+    read = tuple(_tool(tool, index) for index, tool in enumerate(tools))
+    names = [tool.name for tool in read]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise RequestError(f"tools[{index}]: the name {name!r} is used twice; names must differ")
+    return read
+
+
+def _tool(tool: Any, index: int) -> Tool:
+    where = f"tools[{index}]"
+    if not isinstance(tool, Mapping):
+        raise RequestError(f"{where} must be a dict, not {type(tool).__name__}")
+    function = tool.get("function")
+    if tool.get("type", "function") != "function" or not isinstance(function, Mapping):
+        example = '{"type": "function", "function": {"name": …, "parameters": {…}}}'
+        raise RequestError(f"{where} is not an OpenAI-style tool; write {example}")
+    name = function.get("name")
+    if not isinstance(name, str) or not name:
+        raise RequestError(f"{where}: function.name must be a text that is not empty, not {name!r}")
+    parameters = function.get("parameters")
+    if parameters is None:
+        parameters = {}
+    if not isinstance(parameters, Mapping):
+        raise RequestError(f"{where} ({name}): function.parameters must be a JSON schema, a dict, not {parameters!r}")
+    _check_properties(parameters, f"{where} ({name})")
+    return Tool(name, parameters)
+
+
+def _check_properties(parameters: Mapping[str, Any], where: str) -> None:
+    properties = parameters.get("properties", {})
+    if not isinstance(properties, Mapping):
+        raise RequestError(f"{where}: parameters.properties must be a dict, not {properties!r}")
+    for name, schema in properties.items():
+        if not isinstance(schema, Mapping | bool):
+            raise RequestError(f"{where}: the schema of {name!r} must be a dict or a bool, not {schema!r}")
+    required = parameters.get("required", [])
+    if not isinstance(required, list | tuple) or not all(isinstance(name, str) for name in required):
+        raise RequestError(f"{where}: parameters.required must be a list of names, not {required!r}")

@@ -1,0 +1,123 @@
+"""Finds the next place where a delimiter may begin, and what must be held back while more text may come.
+
+Goals: one C-level search per chunk for the delimiter's literals; no character is looked at more than a constant number
+of times for any chunking. Plan: search the literals only; a run of blanks that may come before one is found by going
+back from the hit. Warning: the run of blanks at the end of the buffer can be long and grow by one character a chunk,
+so what is already known of it is kept in ``Found``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import regex
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How one alternative of a delimiter begins: at most ``most`` (None: any number) of ``blanks``, then ``literal``."""
+
+    blanks: frozenset[str]
+    most: int | None
+    literal: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """A delimiter's openings, prepared.
+
+    >>> search = Search.of([Opening(frozenset("\\n"), None, "</think>")])
+    >>> search.candidate("so\\n\\n</think>", 0, True), search.hold("so\\n</th", 0, 0)[0]
+    (2, 2)
+    """
+
+    literals: tuple[str, ...]
+    runs: tuple[tuple[frozenset[str], int | None], ...]
+    longest: int
+    single: str
+    _pattern: regex.Pattern[str] | None = field(repr=False)
+    _firsts: str
+    _held_blanks: frozenset[str]
+    _held_most: int | None
+
+    @staticmethod
+    def of(openings: list[Opening]) -> Search:
+        literals = tuple(dict.fromkeys(opening.literal for opening in openings))
+        runs = tuple(dict.fromkeys((opening.blanks, opening.most) for opening in openings if opening.blanks))
+        pattern = regex.compile("|".join(map(regex.escape, literals))) if len(literals) > 1 else None
+        unbounded = any(most is None for _, most in runs)
+        return Search(
+            literals,
+            runs,
+            max(map(len, literals), default=0),
+            literals[0] if len(literals) == 1 else "",
+            pattern,
+            "".join(dict.fromkeys(literal[0] for literal in literals)),
+            frozenset().union(*(blanks for blanks, _ in runs)),
+            None if unbounded else max((most or 0 for _, most in runs), default=0),
+        )
+
+    def show(self) -> str:
+        return "|".join(map(repr, self.literals)) or "nothing"
+
+    def hit(self, text: str, start: int) -> int:
+        """Where a literal first stands at or behind ``start``, or -1."""
+        if self.single:
+            return text.find(self.single, start)
+        if self._pattern is None:
+            return -1
+        found = self._pattern.search(text, start)
+        return found.start() if found else -1
+
+    def candidate(self, text: str, low: int, fresh: bool, start: int = -1) -> int:
+        """The first position at or behind ``low`` where the delimiter may begin, or -1.
+
+        ``fresh`` says that the text begins at ``low``; otherwise ``low`` lies behind a candidate that was none, and a
+        run of blanks that reaches back across it has been tried. The literals are searched from ``start`` on.
+        """
+        hit = self.hit(text, max(low, start))
+        if hit < 0:
+            return -1
+        first = hit
+        for blanks, most in self.runs:
+            begin = hit
+            bound = low if most is None else max(low, hit - most)
+            while begin > bound and text[begin - 1] in blanks:
+                begin -= 1
+            cut = begin == low and not fresh and low > 0 and (most is None or hit - begin < most) and text[low - 1] in blanks
+            if begin < first and not cut:
+                first = begin
+        return first
+
+    def hold(self, text: str, low: int, start: int, known: tuple[int, int] = (0, 0)) -> tuple[int, int, tuple[int, int]]:
+        """What to hold back at the end of ``text``, in which no literal stands behind ``start``.
+
+        Returns the first position held, where the search for literals goes on, and the run of blanks held.
+        """
+        size = len(text)
+        begun = self._begun(text, max(start, low, size - self.longest + 1), size)
+        if not self.runs:
+            return begun, begun, known
+        begin = begun
+        bound = low if self._held_most is None else max(low, begun - self._held_most)
+        run_start, run_end = known
+        while begin > bound and text[begin - 1] in self._held_blanks:
+            begin -= 1
+            if begin == run_end and bound <= run_start < run_end:
+                begin = run_start
+        return begin, begun, (begin, begun)
+
+    def _begun(self, text: str, start: int, size: int) -> int:
+        """Where the end of ``text`` begins to spell a literal, or ``size``."""
+        if self.single:
+            first = self._firsts
+            start = text.find(first, start)
+            while start >= 0:
+                if self.single.startswith(text[start:]):
+                    return start
+                start = text.find(first, start + 1)
+            return size
+        for position in range(start, size):
+            if text[position] in self._firsts and any(l.startswith(text[position:]) for l in self.literals):
+                return position
+        return size

@@ -1,0 +1,255 @@
+"""Texts to JSON: the spelling of strings in each dialect, and values typed by their schema (DESIGN §5)."""
+
+from __future__ import annotations
+
+import ast
+import json
+from json.encoder import encode_basestring
+from typing import Any
+
+import regex
+
+from .jsonscan import JsonScan
+from .schema_types import Declared, type_of
+
+_SURROGATE = regex.compile(r"[\ud800-\udfff]")
+_ESCAPED_SURROGATE = regex.compile(r"\\u[dD][89a-fA-F]")
+_NUMBER = regex.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_PYTHON_ESCAPE = regex.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|([\s\S]))")
+_PYTHON_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b"}
+_PYTHON_LETTERS |= {"f": "\f", "v": "\v", "\n": ""}
+_ENTITIES = {"amp": "&", "quot": '"', "lt": "<", "gt": ">", "apos": "'"}
+_ENTITY = regex.compile("&(" + "|".join(_ENTITIES) + ");")
+
+
+class BadValue(ValueError):
+    """A text that is not the value it should be; ``at`` counts from the text's start."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        self.at = at
+        super().__init__(message)
+
+
+def clean(text: str) -> str:
+    """``text`` with unpaired surrogates replaced by U+FFFD: what every UTF-8 encoder accepts."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _SURROGATE.sub("\ufffd", paired)
+
+
+def quoted(text: str) -> str:
+    """``text`` as a JSON string; characters outside ASCII stay as they are."""
+    return encode_basestring(clean(text))
+
+
+def unspelled(dialect: str, text: str) -> str:
+    """The string that ``text`` spells in ``dialect``; a text that spells none is taken as it is.
+
+    >>> unspelled("json", r"a\\nb"), unspelled("python", r"it\\'s"), unspelled("xml", "a &amp; b")
+    ('a\\nb', "it's", 'a & b')
+    """
+    if dialect == "json" and "\\" in text:
+        try:
+            return clean(json.loads(f'"{text}"', strict=False))
+        except ValueError:
+            return text
+    if dialect == "python" and "\\" in text:
+        return clean(_PYTHON_ESCAPE.sub(_python_escape, text))
+    if dialect == "xml" and "&" in text:
+        return _ENTITY.sub(lambda found: _ENTITIES[found[1]], text)
+    return text
+
+
+def _python_escape(found: regex.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    if code:
+        number = int(code, 16)
+        return chr(number) if number <= 0x10FFFF else found[0]
+    if found[4]:
+        return chr(int(found[4], 8))
+    return _PYTHON_LETTERS.get(found[5], found[0])
+
+
+def spelled(dialect: str, text: str) -> str:
+    """How ``text`` is written inside a string (or an attribute) of ``dialect``."""
+    if dialect == "json":
+        return encode_basestring(text)[1:-1]
+    if dialect == "xml":
+        return text.replace("&", "&amp;").replace('"', "&quot;")
+    return text
+
+
+def _no_constants(name: str) -> Any:
+    raise BadValue(f"{name} is not JSON")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    decoded = dict(pairs)
+    if len(decoded) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise BadValue(f"the key {key!r} stands twice in one object")
+            seen.add(key)
+    return decoded
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants, parse_int=lambda text: _integer(text))
+
+
+def _integer(text: str) -> Any:
+    return int(text) if len(text) < 4000 else float(text)
+
+
+def decode(text: str) -> Any:
+    """Strict JSON (RFC 8259): no NaN, no duplicate keys, no deeper nesting than the engine scans. Raises `BadValue`."""
+    try:
+        return _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise BadValue(error.msg, error.pos) from None
+    except RecursionError:
+        raise BadValue("nested too deeply") from None
+
+
+def is_json(text: str) -> bool:
+    """Whether all of ``text``, without outer blanks, is one JSON value that chatpeg reads."""
+    stripped = text.strip(" \t\r\n")
+    if not stripped:
+        return False
+    scan = JsonScan(0)
+    scan.run(stripped, at_end=True)
+    return scan.end == len(stripped)
+
+
+def strict_json(text: str) -> str:
+    """``text``, which is JSON, as it is handed out: unpaired surrogate escapes replaced."""
+    text = clean(text)
+    if "\\u" in text and _ESCAPED_SURROGATE.search(text):
+        return _rewritten(text)
+    return text
+
+
+_ESCAPE_RUN = regex.compile(r"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
+
+
+def _rewritten(text: str) -> str:
+    def replaced(found: regex.Match[str]) -> str:
+        return found[0] if len(found[1]) == 12 else found[0][:-6] + "\\ufffd"
+
+    return _ESCAPE_RUN.sub(replaced, text)
+
+
+def typed(text: str, value: Declared) -> tuple[str, bool]:
+    """The JSON text of a parameter's ``text`` under its declaration, and whether it was written as declared.
+
+    >>> from chatpeg.schema_types import declared
+    >>> typed("007", declared({"type": "string"}, {})), typed("3.0", declared({"type": "integer"}, {}))
+    (('"007"', True), ('3', True))
+    """
+    types = value.types
+    if types is not None and types == {"string"}:
+        return quoted(text), True
+    if types is None:
+        return (strict_json(text.strip(" \t\r\n")), True) if _decodes(text) else (quoted(text), True)
+    if "string" in types:
+        return _union(text, types, value.allowed), True
+    found = _as_declared(text, types)
+    if found is not None:
+        return found, found == text.strip(" \t\r\n") or _whole_number(text)
+    return quoted(text), False
+
+
+def _whole_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip(" \t\r\n")) is not None
+
+
+def _decodes(text: str) -> bool:
+    if not is_json(text):
+        return False
+    try:
+        decode(text)
+    except BadValue:
+        return False
+    return True
+
+
+def _union(text: str, types: frozenset[str], allowed: tuple[Any, ...] | None) -> str:
+    """A union with string: the JSON value if it is of another declared type, then the raw text; enum and const choose."""
+    raw = quoted(text)
+    found = _exact(text, types - {"string"}) if text == text.strip(" \t\r\n") else None
+    candidates = [raw] if found is None else [found, raw]
+    if allowed is not None:
+        for candidate in candidates:
+            if any(_same(json.loads(candidate), one) for one in allowed):
+                return candidate
+    return candidates[0]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _exact(text: str, types: frozenset[str]) -> str | None:
+    """The JSON text when ``text`` is JSON of one of ``types``."""
+    if not _decodes(text):
+        return None
+    stripped = text.strip(" \t\r\n")
+    kind = type_of(decode(text))
+    if kind in types:
+        if kind == "integer" and "number" not in types:
+            return _integer_text(stripped)
+        return strict_json(stripped)
+    return strict_json(stripped) if kind == "integer" and "number" in types else None
+
+
+def _integer_text(text: str) -> str:
+    """A whole number's digits: ``3.0`` and ``3e0`` are the integer 3."""
+    if text.lstrip("-").isdecimal():
+        return text
+    from decimal import Decimal
+
+    try:
+        return str(int(Decimal(text))) if abs(Decimal(text).adjusted()) < 400 else text
+    except ArithmeticError:
+        return text
+
+
+def _as_declared(text: str, types: frozenset[str]) -> str | None:
+    exact = _exact(text, types)
+    if exact is not None:
+        return exact
+    stripped = text.strip()
+    if not stripped:
+        return "{}" if "object" in types else "[]" if "array" in types else None
+    if stripped in _PYTHON_WORDS:
+        word = _PYTHON_WORDS[stripped]
+        return word if ("null" if word == "null" else "boolean") in types else None
+    if stripped[0] in "{[(" and types & {"object", "array"}:
+        return _python_container(stripped, types)
+    return None
+
+
+def _python_container(text: str, types: frozenset[str]) -> str | None:
+    if text.count("{") + text.count("[") + text.count("(") > 100:
+        return None
+    try:
+        value = ast.literal_eval(text)
+        spelled_json = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return clean(spelled_json) if type_of(json.loads(spelled_json)) in types else None
+
+
+def scalar(text: str) -> str:
+    """The JSON text of an unlabelled value: JSON, or one of Python's words. Raises `BadValue`.
+
+    >>> scalar("True"), scalar("1e-05"), scalar("{ }")
+    ('true', '1e-05', '{ }')
+    """
+    stripped = text.strip()
+    word = _PYTHON_WORDS.get(stripped, stripped)
+    if _NUMBER.fullmatch(word) or _decodes(word):
+        return strict_json(word)
+    raise BadValue(f"{stripped[:40]!r} is not a value")
