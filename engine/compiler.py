@@ -12,7 +12,7 @@ from typing import assert_never
 import regex
 
 from . import charset, program as op
-from .delimiters import before_commit, blank_run, edge_literals, openings, reached
+from .delimiters import before_commit, edge_literals, flat, openings, reached
 from .nodes import (
     And,
     Any,
@@ -239,9 +239,14 @@ class _Compiler:
                 return False
 
     def label(self, node: Label, k: Continuation, opened: list[_Open]) -> None:
-        self.emit(op.OPEN, node.name, self.dialect)
+        self.emit(op.OPEN, node.name, self.spelling(node))
         self.expression(node.item, k, opened)
         self.emit(op.CLOSE, node.name)
+
+    def spelling(self, node: Label) -> str:
+        """The dialect of a label's text: that of the file which says it, or which says the name it holds."""
+        items = flat(node.item, self.rules)
+        return items[0].dialect if len(items) == 1 and isinstance(items[0], Terminal) else self.dialect
 
     def tolerate(self, node: Tolerate, k: Continuation, opened: list[_Open]) -> None:
         self.expression(node.item, k, opened)

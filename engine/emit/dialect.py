@@ -103,8 +103,8 @@ class Dialect:
 
     strings: tuple[Spelling, ...]
     keys: tuple[Spelling, ...]
-    object: tuple[str, str] = ("{", "}")
-    array: tuple[str, str] = ("[", "]")
+    braces: tuple[str, str] = ("{", "}")
+    brackets: tuple[str, str] = ("[", "]")
     separator: str = ","
     colon: str = ":"
     inside: Expr = EMPTY
@@ -132,11 +132,11 @@ class Dialect:
                 if any(key is None or item is None for key, item in pairs):
                     return None
                 members = (f"{key}{self.colon}{item}" for key, item in pairs)
-                return self.object[0] + self.separator.join(members) + self.object[1]
+                return self.braces[0] + self.separator.join(members) + self.braces[1]
             case list() | tuple():
                 items = [self.write(item) for item in value]
                 written = [item for item in items if item is not None]
-                return self.array[0] + self.separator.join(written) + self.array[1] if len(written) == len(items) else None
+                return self.brackets[0] + self.separator.join(written) + self.brackets[1] if len(written) == len(items) else None
             case _:
                 return json.dumps(value)
 

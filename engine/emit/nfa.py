@@ -71,8 +71,9 @@ class _Graph:
     def state(self) -> int:
         if len(self.moves) > 10 * MOST_STATES:
             raise TooLarge(f"more than {10 * MOST_STATES} states before determinisation")
-        for table in (self.moves, self.free, self.at_begin, self.at_end):
-            table.append([])  # type: ignore[attr-defined]  # four lists of lists of different items
+        self.moves.append([])
+        for table in (self.free, self.at_begin, self.at_end):
+            table.append([])
         return len(self.moves) - 1
 
     def add(self, expr: Expr, start: int, end: int) -> None:

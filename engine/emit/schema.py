@@ -77,9 +77,9 @@ class Shared:
                 return Text(self.dialect.null)
             case "object":
                 pair = joined_all([self.plain("key"), Text(self.dialect.colon), self.colon_blank, self.plain("value")])
-                return self.braced(self.dialect.object, self._list(self.builder.define("member", pair)), True)
+                return self.braced(self.dialect.braces, self._list(self.builder.define("member", pair)), True)
             case "array":
-                return self.braced(self.dialect.array, self._list(self.plain("value")), True)
+                return self.braced(self.dialect.brackets, self._list(self.plain("value")), True)
             case _:
                 return Alt(tuple(self.plain(each) for each in ("object", "array", "string", "number", "boolean", "null")))
 
@@ -142,16 +142,18 @@ class SchemaLowering:
         if key in self._values:
             return self._values[key]
         if key in self._open:
-            self._open[key] = ref = self._open[key] or self.builder.reserve(self._hint(conj))
-            return ref
+            self._open[key] = again = self._open[key] or self.builder.reserve(self._hint(conj))
+            return again
         self._open[key] = None
-        body = self._lowered(conj, [facts.only(kinds) for facts in self.expander.facts(conj)])
+        found: Expr = self._lowered(conj, [facts.only(kinds) for facts in self.expander.facts(conj)])
+        # Only a value that holds itself needs a rule of its own.
         ref = self._open.pop(key)
         if ref is not None:
-            self.builder.fill(ref, body)
-        self._values[key] = ref or body
+            self.builder.fill(ref, found)
+            found = ref
+        self._values[key] = found
         self.expander.keep(conj)
-        return ref or body
+        return found
 
     def object(self, schema: Schema | Conj, path: str = "") -> Expr:
         """Any object that satisfies the schema, which may forget to say that it describes one."""
@@ -257,10 +259,10 @@ class SchemaLowering:
             case dict() if value:
                 pairs = [(first_written(self.dialect.keys, key), self._literal(item)) for key, item in value.items()]
                 parts = [self._pair(key, item) for key, item in pairs if key is not None and item is not None]
-                return self._literal_list(self.dialect.object, parts) if len(parts) == len(pairs) else None
+                return self._literal_list(self.dialect.braces, parts) if len(parts) == len(pairs) else None
             case list() | tuple() if value:
                 items = [item for item in map(self._literal, value) if item is not None]
-                return self._literal_list(self.dialect.array, items) if len(items) == len(value) else None
+                return self._literal_list(self.dialect.brackets, items) if len(items) == len(value) else None
             case _:
                 written = self.dialect.write(value)
                 return None if written is None else Text(written)
@@ -369,7 +371,7 @@ class SchemaLowering:
             size = Size()
             listed = MemberList(self.builder, self.shared.separator, pairs, extra, size)
         may_be_empty = not any(required for _, required, _ in pairs) and size.minimum == 0
-        return self.shared.braced(self.dialect.object, listed.entry(), may_be_empty)
+        return self.shared.braced(self.dialect.braces, listed.entry(), may_be_empty)
 
     def _member(self, conj: Conj, member: Member) -> Expr:
         key = first_written(self.dialect.keys, member.name)
@@ -412,7 +414,7 @@ class SchemaLowering:
         if size.maximum is None or size.maximum > 1:
             self._unsaid(conj, facts, "array")
         inner, may_be_empty = self._item_list(conj, facts, size)
-        return self.shared.braced(self.dialect.array, inner, may_be_empty)
+        return self.shared.braced(self.dialect.brackets, inner, may_be_empty)
 
     def _item_list(self, conj: Conj, facts: Facts, size: Size) -> tuple[Expr, bool]:
         positions = max((len(items.front) for items in facts.items), default=0)

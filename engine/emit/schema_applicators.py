@@ -98,7 +98,7 @@ def _negation(expands: Expands, node: Node, schema: Mapping[str, Any]) -> Altern
 
 
 def _if(expands: Expands, node: Node, schema: Mapping[str, Any]) -> Alternatives:
-    if "then" not in schema and "else" not in schema:
+    if not _IF_MATTERS & schema.keys():
         return (ANYTHING,)
     condition = node.below(schema["if"], "if")
     then = expands.both(expands.node(condition), _optional(expands, node, schema, "then"), node, "if")
@@ -106,6 +106,10 @@ def _if(expands: Expands, node: Node, schema: Mapping[str, Any]) -> Alternatives
     if "else" not in schema or otherwise:
         otherwise = expands.both(_not(expands, condition, node, "if"), otherwise, node, "if")
     return [*then, *otherwise]
+
+
+#: Without one of these a condition has no effect: the last two ask which members and items it evaluated.
+_IF_MATTERS = frozenset({"then", "else", "unevaluatedProperties", "unevaluatedItems"})
 
 
 def _optional(expands: Expands, node: Node, schema: Mapping[str, Any], keyword: str) -> Alternatives:

@@ -10,6 +10,7 @@ from .automaton_rules import sequence
 from .rules import EMPTY, NOTHING, Alt, Builder, Expr, Rep
 from .schema_expand import member_conj
 from .schema_facts import Conj, Facts, Size
+from .schema_refs import Node
 
 #: Rules of one object are counted members times members; above this the count is not enforced.
 MOST_COUNTED_RULES = 2000
@@ -87,7 +88,7 @@ def _classes(
 
 
 def _extra_conj(facts: Facts, hit: tuple[Automaton, ...]) -> Conj:
-    found = {}
+    found: dict[int, Node] = {}
     for fields in facts.fields:
         mine = [node for language, node in fields.patterns if language in hit]
         if not mine and fields.rest is not None:

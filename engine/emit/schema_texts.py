@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 from .automaton import Automaton, TooLarge, anything, excluding, lengths, text, texts
 from .automaton_rules import sequence, to_rules
@@ -20,10 +19,8 @@ LARGEST_COUNT = 100_000
 MOST_COUNTED_STATES = 2000
 
 
-class Reports(Protocol):
-    """Where it is said that a keyword is not enforced."""
-
-    def __call__(self, keyword: str, action: str) -> None: ...
+#: Told which keyword is not enforced, and why.
+Reports = Callable[[str, str], None]
 
 
 def language(facts: Facts, within: Automaton, report: Reports) -> Automaton:
