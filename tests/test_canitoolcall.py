@@ -57,7 +57,43 @@ FORMAT_OF_MODEL = {
 SOFT = {"gemma4/vllm-text-before-call"}
 
 # Fixtures with an unfinished, broken or unoffered call: by default its text is content, in place.
-KEPT_AS_CONTENT: frozenset[str] = frozenset()
+KEPT_AS_CONTENT: frozenset[str] = frozenset(
+    {
+        "deepseek/vllm-v3-malformed-missing-brace",
+        "deepseek/v3-truncated-mid-arguments",
+        "deepseek/v31-truncated-mid-arguments",
+        "deepseek/v32-truncated-mid-arguments",
+        "deepseek/v32-truncated-second-parallel-call",
+        "deepseek/v4-truncated-mid-arguments",
+        "deepseek/v4-truncated-second-parallel-call",
+        "deepseek/v41-truncated-mid-arguments",
+        "deepseek/v41-truncated-second-parallel-call",
+        "gemma4/vllm-malformed-no-brace",
+        "gemma4/truncated-mid-string",
+        "gemma4/truncated-in-name",
+        "gemma4/truncated-before-close",
+        "gemma4/truncated-second-parallel-call",
+        "glm/glm47-truncated-inside-arg-value",
+        "glm/glm47-truncated-before-close-call",
+        "glm/glm45-truncated-after-arg-key",
+        "gpt-oss/harmony-truncated-in-arguments",
+        "kimi/k3-vllm-truncated-tools",
+        "kimi/k26-truncated-inside-arguments",
+        "kimi/k3-truncated-inside-argument",
+        "mistral/vllm-v3-malformed-not-json",
+        "mistral/v13think-truncated-in-arguments",
+        "mistral/v13think-stop-at-open-marker",
+        "qwen3-hermes/bug-sglang-30480-truncated-mid-arguments",
+        "qwen3-hermes/bug-sglang-30480-truncated-at-opener",
+        "qwen3-hermes/vllm-invalid-json-missing-brace",
+        "qwen3-hermes/truncated-mid-arguments-no-thinking",
+        "qwen3-hermes/truncated-mid-arguments-thinking",
+        "qwen3-hermes/truncated-after-open-tag",
+        "qwen3-hermes/truncated-second-parallel-call",
+        "qwen3-xml/q38-truncated-in-parameter",
+        "qwen3-xml/q38-truncated-at-tool-call-open",
+    }
+)
 
 FIXTURES = load_fixtures()
 FAMILIES: dict[str, Family] = load_families()
