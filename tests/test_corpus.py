@@ -11,7 +11,7 @@ from corpus_file import Case, CorpusError, CorpusFile, parse, read, render, writ
 from hypothesis import given
 from hypothesis import strategies as st
 from replay import GRAMMARS, Replay, assert_append_only, assert_deltas_sum_up, assert_regions_tile, grammar, replay
-from strategies import CORPUS, FORMATS, CorpusCase, corpus_cases, seeded_chunkings
+from strategies import CORPUS, FORMATS, CorpusCase, corpus_cases, cut, seeded_chunkings
 
 CASES = corpus_cases()
 
@@ -71,6 +71,15 @@ def test_every_chunking_gives_the_same_events(entry: CorpusCase) -> None:
         run = replay(chat, chunks, prompt)
         assert run.events == whole.events
         assert run.final == whole.final
+
+
+@every_case
+def test_a_split_at_any_position(entry: CorpusCase) -> None:
+    """P1: two chunks, wherever the text is cut (every so many characters of a long one)."""
+    chat, text, prompt = bound(entry), entry.case.input, entry.case.prompt
+    whole = replay(chat, [text], prompt)
+    for position in range(1, len(text), 1 + len(text) // 60):
+        assert replay(chat, cut(text, [position]), prompt).events == whole.events
 
 
 @every_case
