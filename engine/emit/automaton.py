@@ -144,17 +144,45 @@ def excluding(delimiter: Automaton) -> Automaton:
     >>> free.matches("x </b> </a"), free.matches("x </a> y")
     (True, False)
     """
+    return _free(delimiter, frozenset())
+
+
+@lru_cache(maxsize=256)
+def until(delimiter: Automaton) -> Automaton:
+    """Texts that can stand in front of a delimiter: none occurs in them, nor begins in them and ends in what follows.
+
+    >>> excluding(text("\\n--\\n")).matches("x\\n--"), until(text("\\n--\\n")).matches("x\\n--")
+    (True, False)
+    """
+    return _free(delimiter, frozenset(q for q in range(len(delimiter.edges)) if _compatible(delimiter, q)))
+
+
+def _free(delimiter: Automaton, last: frozenset[int]) -> Automaton:
+    """Texts without a match of the delimiter, and whose end leaves it in none of the states ``last``."""
     if delimiter.accepts_empty():
         return nothing()
 
-    # A state is the set of delimiter states that some suffix of the text is in; a completed one is never entered.
+    # A state is the set of delimiter states that suffixes of the text are in; a completed one is never entered.
     def edges(active: frozenset[int]) -> Iterable[Edge[frozenset[int]]]:
-        for low, high, targets in sweep([edge for state in active for edge in delimiter.edges[state]]):
+        for low, high, targets in sweep([edge for state in active | {0} for edge in delimiter.edges[state]]):
             if not targets & delimiter.accepting:
-                yield low, high, targets | start
+                yield low, high, targets
 
-    start = frozenset({0})
-    return explore(start, edges, lambda _: True)
+    return explore(frozenset[int](), edges, lambda active: not active & last)
+
+
+def _compatible(delimiter: Automaton, state: int) -> bool:
+    """Whether a match that has come to ``state`` can go on over a delimiter that begins there."""
+    seen = {(state, 0)}
+    stack = [(state, 0)]
+    while stack:
+        begun, fresh = stack.pop()
+        if begun in delimiter.accepting or fresh in delimiter.accepting:
+            return True
+        pairs = {(a, b) for _, _, a, b in _aligned(delimiter.edges[begun], delimiter.edges[fresh]) if a >= 0 and b >= 0}
+        stack += pairs - seen
+        seen |= pairs
+    return False
 
 
 def containing(language: Automaton) -> Automaton:

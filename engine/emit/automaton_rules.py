@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .automaton import Automaton, TooLarge
 from .charset import Ranges, joined
@@ -139,15 +139,19 @@ class _Writer:
         return next(iter(exits.values())) if len(exits) == 1 and state not in exits else None
 
 
-def sequence(items: list[Expr]) -> Expr:
+def sequence(items: Sequence[Expr]) -> Expr:
     """The items one after the other, neighbouring texts joined."""
     out: list[Expr] = []
     for item in items:
-        for part in item.items if isinstance(item, Seq) else (item,):
-            if isinstance(part, Chars) and len(part.ranges) == 1 and part.ranges[0][0] == part.ranges[0][1]:
+        for part in item.items if type(item) is Seq else (item,):
+            if type(part) is Chars and len(part.ranges) == 1 and part.ranges[0][0] == part.ranges[0][1]:
                 part = Text(chr(part.ranges[0][0]))
-            if isinstance(part, Text) and out and isinstance(out[-1], Text):
-                out[-1] = Text(out[-1].text + part.text)
-            elif part != EMPTY:
+            if type(part) is not Text:
                 out.append(part)
+            elif part.text:
+                before = out[-1] if out else None
+                if type(before) is Text:
+                    out[-1] = Text(before.text + part.text)
+                else:
+                    out.append(part)
     return out[0] if len(out) == 1 else Seq(tuple(out)) if out else EMPTY

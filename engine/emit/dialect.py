@@ -36,6 +36,8 @@ class Spelling:
         """The text as written, None if it cannot be."""
         if self.excluding is not None and not self.excluding.matches(text):
             return None
+        if text.isascii() and text.replace("_", "a").isalnum() and _plain_words(self.plain):
+            return f"{self.open}{text}{self.close}"
         parts = [self._write_character(character) for character in text]
         return None if None in parts else self.open + "".join(part for part in parts if part) + self.close
 
@@ -50,6 +52,12 @@ class Spelling:
     def one_of(self, ranges: Ranges) -> Expr:
         """One character of the set, as written."""
         return _one_of(self, ranges)
+
+
+@lru_cache(maxsize=64)
+def _plain_words(plain: Ranges) -> bool:
+    """Whether ASCII letters, digits and the underscore stand for themselves."""
+    return not difference(charset(("a", "z"), ("A", "Z"), ("0", "9"), "_"), plain)
 
 
 @lru_cache(maxsize=4096)
@@ -75,7 +83,9 @@ def _hexes(spelling: Spelling, ranges: Ranges) -> list[Expr]:
         low = Chars(charset(("0", "7")))
         d, high, trail = Chars(charset("dD")), Chars(charset("89abAB")), Chars(charset(("c", "f"), ("C", "F")))
         pair = Seq((d, high, digit, digit, Text(spelling.hex), d, trail, digit, digit))
-        return [Seq((Text(spelling.hex), Alt((Seq((unpaired, digit, digit, digit)), Seq((d, low, digit, digit)), pair))))]
+        return [
+            Seq((Text(spelling.hex), Alt((Seq((unpaired, digit, digit, digit)), Seq((d, low, digit, digit)), pair))))
+        ]
     escaped = charset(*(character for character, _ in spelling.escapes))
     rest = difference(intersection(ranges, ((0, 0x7F),)), (*spelling.plain,))
     points = [p for low, high in difference(rest, escaped) for p in range(low, high + 1)]
@@ -136,7 +146,11 @@ class Dialect:
             case list() | tuple():
                 items = [self.write(item) for item in value]
                 written = [item for item in items if item is not None]
-                return self.brackets[0] + self.separator.join(written) + self.brackets[1] if len(written) == len(items) else None
+                return (
+                    self.brackets[0] + self.separator.join(written) + self.brackets[1]
+                    if len(written) == len(items)
+                    else None
+                )
             case _:
                 return json.dumps(value)
 

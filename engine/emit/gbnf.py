@@ -117,7 +117,9 @@ class _Printer:
         body: Expr = Rep(item, 0, rest) if rest else Text("")
         for _ in range(blocks):
             # Fewer than a block, or a whole block and then as many as are left.
-            body = self.builder.define("up-to", Alt((Rep(item, 0, BLOCK - 1), Seq((block, body)) if body != Text("") else block)))
+            body = self.builder.define(
+                "up-to", Alt((Rep(item, 0, BLOCK - 1), Seq((block, body)) if body != Text("") else block))
+            )
         return Seq((*needed, body)) if needed else body
 
     def _whole_blocks(self, block: Expr, count: int) -> Expr:
@@ -131,7 +133,13 @@ def _in_literal(character: str) -> str:
 
 
 def _set(ranges: Ranges) -> str:
-    return "[" + "".join(_in_set(low) + ("" if low == high else "-" * (high > low + 1) + _in_set(high)) for low, high in ranges) + "]"
+    return (
+        "["
+        + "".join(
+            _in_set(low) + ("" if low == high else "-" * (high > low + 1) + _in_set(high)) for low, high in ranges
+        )
+        + "]"
+    )
 
 
 def _in_set(point: int) -> str:

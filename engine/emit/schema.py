@@ -18,7 +18,7 @@ from .schema_expand import Expander, item_conj
 from .schema_facts import ANYTHING, KINDS, NUMBERS, Bounds, Conj, Contains, Facts, Size, canonical, kind_of
 from .schema_items import MOST_CONTAINING_RULES, Layout, containing_list, containing_rules, item_list
 from .schema_keywords import ANNOTATIONS
-from .schema_members import MOST_COUNTED_RULES, Member, MemberList, Members, either, joined_all, members
+from .schema_members import MOST_COUNTED_RULES, Extra, Member, MemberList, Members, either, joined_all, members
 from .schema_numbers import INTEGER, NUMBER, exactly, number
 from .schema_refs import Node, References, Schema
 from .schema_texts import LARGEST_COUNT, TextRules, language, union, unlike
@@ -81,7 +81,9 @@ class Shared:
             case "array":
                 return self.braced(self.dialect.brackets, self._list(self.plain("value")), True)
             case _:
-                return Alt(tuple(self.plain(each) for each in ("object", "array", "string", "number", "boolean", "null")))
+                return Alt(
+                    tuple(self.plain(each) for each in ("object", "array", "string", "number", "boolean", "null"))
+                )
 
     def _list(self, item: Expr) -> Expr:
         return joined_all([item, Rep(joined_all([self.separator, item]), 0, None)])
@@ -91,7 +93,7 @@ class Shared:
         filled = joined_all([inner, self.inside])
         body = filled
         if may_be_empty:
-            body = EMPTY if filled == NOTHING else Rep(filled, 0, 1)
+            body = EMPTY if filled is NOTHING else Rep(filled, 0, 1)
         return joined_all([Text(brackets[0]), self.inside, body, Text(brackets[1])])
 
 
@@ -145,7 +147,7 @@ class SchemaLowering:
             self._open[key] = again = self._open[key] or self.builder.reserve(self._hint(conj))
             return again
         self._open[key] = None
-        found: Expr = self._lowered(conj, [facts.only(kinds) for facts in self.expander.facts(conj)])
+        found: Expr = self._lowered(conj, self._facts(conj, kinds))
         # Only a value that holds itself needs a rule of its own.
         ref = self._open.pop(key)
         if ref is not None:
@@ -186,7 +188,9 @@ class SchemaLowering:
         """
         conj = self.conj(schema, path)
         within = within & unlike(frozenset(unlike_types))
-        parts = [self._raw_language(conj, facts, within) for facts in self.expander.facts(conj) if "string" in facts.kinds]
+        parts = [
+            self._raw_language(conj, facts, within) for facts in self.expander.facts(conj) if "string" in facts.kinds
+        ]
         found = union(parts) if parts else None
         return None if found is None or found.is_empty() else self.shared.texts.raw(found)
 
@@ -199,6 +203,10 @@ class SchemaLowering:
     def conj(self, schema: Schema | Conj, path: str = "") -> Conj:
         """The schema as a conjunction, which members of `Members` are already."""
         return schema if isinstance(schema, tuple) else (Node(schema, path),)
+
+    def _facts(self, conj: Conj, kinds: frozenset[str]) -> Sequence[Facts]:
+        found = self.expander.facts(conj)
+        return found if kinds == KINDS else [facts if facts.kinds <= kinds else facts.only(kinds) for facts in found]
 
     def _hint(self, conj: Conj) -> str:
         step = conj[0].path.rpartition("/")[2] if conj else "value"
@@ -275,7 +283,9 @@ class SchemaLowering:
         return joined_all([Text(key + self.dialect.colon), self.shared.colon_blank, value])
 
     def _scalars(self, conj: Conj, found: list[Facts]) -> Expr:
-        values = [value for value in (True, False, None) if any(self.expander.satisfies(facts, value) for facts in found)]
+        values = [
+            value for value in (True, False, None) if any(self.expander.satisfies(facts, value) for facts in found)
+        ]
         return either([Text(self.dialect.write(value) or "") for value in values])
 
     def _numbers(self, conj: Conj, found: list[Facts]) -> Expr:
@@ -287,7 +297,11 @@ class SchemaLowering:
         kinds = facts.kinds & NUMBERS
         left_out = [v for v in facts.excluded if isinstance(v, int | float) and not isinstance(v, bool)]
         whole = kinds == {"integer"} and not (facts.multiples | facts.not_multiples)
-        if not left_out and facts.bounds == Bounds() and (whole or (kinds == NUMBERS and not facts.multiples | facts.not_multiples)):
+        if (
+            not left_out
+            and facts.bounds == Bounds()
+            and (whole or (kinds == NUMBERS and not facts.multiples | facts.not_multiples))
+        ):
             return self.shared.plain("integer" if whole else "number")
         try:
             allowed = number(facts.bounds, facts.multiples, facts.not_multiples, kinds)
@@ -299,7 +313,9 @@ class SchemaLowering:
         return self.shared.texts.raw(allowed)
 
     def _strings(self, conj: Conj, found: list[Facts]) -> Expr:
-        plain = [facts for facts in found if not facts.languages and not any(isinstance(v, str) for v in facts.excluded)]
+        plain = [
+            facts for facts in found if not facts.languages and not any(isinstance(v, str) for v in facts.excluded)
+        ]
         if any(facts.length == Size() for facts in plain):
             return self.shared.plain("string")
         if len(plain) == len(found) == 1 and all(spelling.excluding is None for spelling in self.dialect.strings):
@@ -353,7 +369,7 @@ class SchemaLowering:
         pairs = []
         for member in found.declared:
             pair = self._member(conj, member)
-            if pair != NOTHING:
+            if pair is not NOTHING:
                 pairs.append((pair, member.required, f"{self._hint(conj)}-{member.name}"))
             elif member.required:
                 return NOTHING
@@ -361,9 +377,21 @@ class SchemaLowering:
         if needed:
             return NOTHING  # a required name that propertyNames forbids
         extra = self._extra(conj, found)
-        if not pairs and extra == joined_all([self.shared.plain("key"), Text(self.dialect.colon), self.shared.colon_blank, self.shared.plain("value")]) and size == Size():
+        if (
+            not pairs
+            and extra
+            == joined_all(
+                [
+                    self.shared.plain("key"),
+                    Text(self.dialect.colon),
+                    self.shared.colon_blank,
+                    self.shared.plain("value"),
+                ]
+            )
+            and size == Size()
+        ):
             return self.shared.plain("object")
-        if extra != NOTHING:
+        if extra is not NOTHING:
             extra = self.builder.define(f"{self._hint(conj)}-more", extra)
         listed = MemberList(self.builder, self.shared.separator, pairs, extra, size)
         if listed.rules() > MOST_COUNTED_RULES:
@@ -386,15 +414,20 @@ class SchemaLowering:
         choices = []
         for extra in found.extras:
             value = self.value(extra.value)
-            if value != NOTHING:
-                choices += [joined_all([key, self.shared.colon_blank, value]) for key in self._keys(extra.names)]
+            if value is not NOTHING:
+                choices += [joined_all([key, self.shared.colon_blank, value]) for key in self._keys(extra)]
         return either(choices)
 
-    def _keys(self, names: Automaton | None) -> list[Expr]:
+    def _keys(self, extra: Extra) -> list[Expr]:
         """The keys of those names, with what separates them from their values."""
-        if names is None:
-            return [joined_all([self.shared.plain("key"), Text(self.dialect.colon)])]
-        return [self.shared.texts.quoted(names, spelling, self.dialect.colon) for spelling in self.dialect.keys]
+        colon, spellings = self.dialect.colon, self.dialect.keys
+        if extra.names is not None:
+            return [self.shared.texts.quoted(extra.names, spelling, colon) for spelling in spellings]
+        if not extra.but:
+            return [joined_all([self.shared.plain("key"), Text(colon)])]
+        if all(spelling.excluding is None for spelling in spellings):
+            return [self.shared.texts.all_but(extra.but, spelling, colon) for spelling in spellings]
+        return [self.shared.texts.quoted(texts(extra.but).complement(), spelling, colon) for spelling in spellings]
 
     def _without_some(self, conj: Conj, excluded: list[Any], size: Size) -> Size:
         """The size without that of an excluded empty container; others cannot be excluded."""

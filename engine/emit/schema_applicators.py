@@ -133,7 +133,9 @@ def _dependent_schemas(expands: Expands, node: Node, schema: Mapping[str, Any]) 
     found: Alternatives = (ANYTHING,)
     for name, below in schema["dependentSchemas"].items():
         present = Facts(required=(name,), kinds=frozenset({"object"}))
-        applied = expands.both((present,), expands.node(node.below(below, "dependentSchemas", name)), node, "dependentSchemas")
+        applied = expands.both(
+            (present,), expands.node(node.below(below, "dependentSchemas", name)), node, "dependentSchemas"
+        )
         found = expands.both(found, [*applied, _absent(name, node)], node, "dependentSchemas")
     return found
 
@@ -286,7 +288,9 @@ def _failing_assertion(expands: Expands, node: Node, schema: Mapping[str, Any], 
         case "contains" if "minContains" not in schema and "maxContains" not in schema:
             failing = node.below({"not": schema["contains"]}, "contains")
             return [Facts(array_only, items=(Items((), failing, evaluates=False),))]
-        case "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" | "propertyNames" if schema[keyword] is True:
+        case "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" | "propertyNames" if (
+            schema[keyword] is True
+        ):
             return []
         case _ if keyword in _UNSAID_NEGATIONS:
             raise NoComplement(keyword)

@@ -108,7 +108,9 @@ class Expander:
         match kind:
             case "integer" | "fraction":
                 low, high = facts.bounds.lower, facts.bounds.upper
-                return low is not None and high is not None and (low > high or (low == high and facts.bounds.lower_open))
+                return (
+                    low is not None and high is not None and (low > high or (low == high and facts.bounds.lower_open))
+                )
             case "string":
                 return facts.length.is_empty() or _disjoint(facts.languages)
             case "array":
@@ -128,7 +130,6 @@ class Expander:
     def disjoint(self, left: Sequence[Facts], right: Sequence[Facts]) -> bool:
         """Whether evidently no value satisfies both."""
         return all(self.is_void(a & b) for a in left for b in right)
-
 
     def accepts(self, conj: Conj, value: object) -> bool:
         """Whether the value satisfies all the schemas, as far as they can be said."""

@@ -52,7 +52,9 @@ _URI, _URI_REFERENCE = _uris("")
 _IRI, _IRI_REFERENCE = _uris(_BEYOND)
 _POINTER = r"(/([^/~]|~[01])*)*"
 _VARIABLE = r"([A-Za-z0-9_]|%[0-9A-Fa-f]{2})(\.?([A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*(:[1-9]\d{0,3}|\*)?"
-_LETTERS = r"a-z0-9\u00df-\u00f6\u00f8-\u00ff\u03ac-\u03ce\u0430-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
+_LETTERS = (
+    r"a-z0-9\u00df-\u00f6\u00f8-\u00ff\u03ac-\u03ce\u0430-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
+)
 _IDN_LABEL = rf"([{_LETTERS}]|[{_LETTERS}][{_LETTERS}-]?[{_LETTERS}]{{1,60}})"
 _CLOCK_SPAN = r"T(\d+H(\d+M(\d+S)?)?|\d+M(\d+S)?|\d+S)"
 

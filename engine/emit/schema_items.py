@@ -26,7 +26,7 @@ def item_list(layout: Layout, separator: Expr) -> tuple[Expr, bool]:
     """One or more items with separators (nothing if there is no such list), and whether there may be none."""
     front, size = layout.front, layout.size
     # An item that cannot be ends the array in front of it.
-    length = next((i for i, item in enumerate(front) if item == NOTHING), len(front))
+    length = next((i for i, item in enumerate(front) if item is NOTHING), len(front))
     front, rest = front[:length], NOTHING if length < len(front) else layout.rest
     further = _tail(rest, max(1, len(front)), size, separator)
     for i in range(len(front) - 1, 0, -1):
@@ -40,14 +40,14 @@ def _before(further: Expr, count: int, size: Size) -> Expr:
     if size.maximum is not None and count >= size.maximum:
         return EMPTY
     if count >= size.minimum:
-        return EMPTY if further == NOTHING else Rep(further, 0, 1)
+        return EMPTY if further is NOTHING else Rep(further, 0, 1)
     return further
 
 
 def _tail(rest: Expr, count: int, size: Size, separator: Expr) -> Expr:
     least = max(0, size.minimum - count)
     most = None if size.maximum is None else max(0, size.maximum - count)
-    if rest == NOTHING or most == 0:
+    if rest is NOTHING or most == 0:
         return EMPTY if least == 0 else NOTHING
     return Rep(joined_all([separator, rest]), least, most)
 
@@ -81,13 +81,13 @@ def containing_list(
     def _further(count: int, hits: int) -> Expr:
         choices = step(count, hits)
         body = joined_all([separator, either(choices)])
-        return (Rep(body, 0, 1) if body != NOTHING else EMPTY) if may_end(count, hits) else body
+        return (Rep(body, 0, 1) if body is not NOTHING else EMPTY) if may_end(count, hits) else body
 
     def step(count: int, hits: int) -> list[Expr]:
         if size.maximum is not None and count >= size.maximum:
             return [NOTHING]
         other, hit = kinds(count)
-        choices = [joined_all([other, state(count + 1, hits)])] if other != NOTHING else []
+        choices = [joined_all([other, state(count + 1, hits)])] if other is not NOTHING else []
         if wanted.maximum is None or hits < wanted.maximum:
             if not (wanted.maximum is None and hits >= wanted.minimum):
                 choices.append(joined_all([hit, state(count + 1, hits + 1)]))
@@ -99,4 +99,3 @@ def containing_list(
 def containing_rules(positions: int, wanted: Size, size: Size) -> int:
     """How many states `containing_list` has at most."""
     return (1 + max(positions, size.minimum, size.maximum or 0)) * (1 + max(wanted.minimum, wanted.maximum or 0))
-

@@ -35,7 +35,9 @@ def checked(node: Node) -> Mapping[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) != float("inf")
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) != float("inf")
+    )
 
 
 def _is_count(value: object) -> bool:
@@ -65,14 +67,20 @@ def _is_type(value: object) -> bool:
 
 
 _NUMBER, _COUNT, _SCHEMA = (_is_number, "a number"), (_is_count, "a count"), (_is_schema, "a schema")
-_SCHEMAS, _MAP, _NAMES = (_is_schemas, "a list of schemas"), (_is_schema_map, "an object of schemas"), (_is_names, "a list of names")
+_SCHEMAS, _MAP, _NAMES = (
+    (_is_schemas, "a list of schemas"),
+    (_is_schema_map, "an object of schemas"),
+    (_is_names, "a list of names"),
+)
 _TEXT = (lambda value: isinstance(value, str), "a string")
 FORMS: dict[str, tuple[Callable[[object], bool], str]] = {
     "type": (_is_type, "a type name or a list of them"),
     "enum": (lambda value: isinstance(value, list | tuple), "a list of values"),
     "multipleOf": (lambda value: _is_number(value) and value > 0, "a positive number"),  # type: ignore[operator]
     **dict.fromkeys(("minimum", "maximum"), _NUMBER),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), (lambda v: isinstance(v, bool) or _is_number(v), "a number")),
+    **dict.fromkeys(
+        ("exclusiveMinimum", "exclusiveMaximum"), (lambda v: isinstance(v, bool) or _is_number(v), "a number")
+    ),
     **dict.fromkeys(
         "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(), _COUNT
     ),
@@ -82,7 +90,10 @@ FORMS: dict[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _SCHEMAS),
     **dict.fromkeys(("properties", "patternProperties", "dependentSchemas"), _MAP),
     "required": (lambda value: isinstance(value, bool) or _is_names(value), "a list of names"),
-    "dependentRequired": (lambda v: isinstance(v, Mapping) and all(_is_names(n) for n in v.values()), "an object of lists"),
+    "dependentRequired": (
+        lambda v: isinstance(v, Mapping) and all(_is_names(n) for n in v.values()),
+        "an object of lists",
+    ),
     **dict.fromkeys(("pattern", "format", "$ref", "$dynamicRef", "$anchor"), _TEXT),
 }
 
@@ -159,7 +170,9 @@ def _format(patterns: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
 def _fields(patterns: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
     named = {k: node.below(s, "properties", k) for k, s in schema.get("properties", {}).items()}
     by_pattern = []
-    rest = node.below(schema["additionalProperties"], "additionalProperties") if "additionalProperties" in schema else None
+    rest = (
+        node.below(schema["additionalProperties"], "additionalProperties") if "additionalProperties" in schema else None
+    )
     for source, below in schema.get("patternProperties", {}).items():
         language = patterns(node, source, "patternProperties")
         if language is None:

@@ -27,10 +27,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Members that are not declared: their names, None if that is any name, and their value."""
+    """Members that are not declared: their names (None is any) but for some, and their value."""
 
     names: Automaton | None
     value: Conj
+    but: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ def _extras(
     patterns = list(dict.fromkeys(language for fields in facts.fields for language, _ in fields.patterns))
     if not is_open and not patterns:
         return ()
-    if not patterns and names is None and not declared:
-        return (Extra(None, _extra_conj(facts, ())),)
+    if not patterns and names is None:
+        return (Extra(None, _extra_conj(facts, ()), declared),)
     try:
         free = anything() if names is None else names
         classes = _classes(free - texts(declared) if declared else free, patterns)
@@ -76,13 +77,13 @@ def _extras(
     return tuple(Extra(names, _extra_conj(facts, hit)) for names, hit in classes if is_open or hit)
 
 
-def _classes(
-    names: Automaton, patterns: Sequence[Automaton]
-) -> list[tuple[Automaton, tuple[Automaton, ...]]]:
+def _classes(names: Automaton, patterns: Sequence[Automaton]) -> list[tuple[Automaton, tuple[Automaton, ...]]]:
     """The names, split by which patterns they match."""
     classes: list[tuple[Automaton, tuple[Automaton, ...]]] = [(names, ())]
     for language in patterns:
-        split = [part for names, hit in classes for part in ((names & language, (*hit, language)), (names - language, hit))]
+        split = [
+            part for names, hit in classes for part in ((names & language, (*hit, language)), (names - language, hit))
+        ]
         classes = [(names, hit) for names, hit in split if not names.is_empty()]
     return classes
 
@@ -113,7 +114,7 @@ class MemberList:
         self.extra = extra
         self.size = size
         needed = sum(required for _, required, _ in pairs)
-        unbounded = size.maximum is None or (extra == NOTHING and size.maximum >= len(pairs))
+        unbounded = size.maximum is None or (extra is NOTHING and size.maximum >= len(pairs))
         #: How far counting matters: not at all in most objects.
         self.cap = 0 if size.minimum <= needed and unbounded else max(size.minimum, size.maximum or 0)
         self.maximum = None if self.cap == 0 and unbounded else size.maximum
@@ -145,42 +146,49 @@ class MemberList:
         following = min(count + 1, self.cap) if self.cap else 0
         full = self.maximum is not None and count >= self.maximum
         taken = NOTHING if full else joined_all([pair, tails.get(following, NOTHING)])
-        return taken if required else either([taken, behind])
+        if required or behind is NOTHING:
+            return taken
+        if taken is NOTHING:
+            return behind
+        return Alt((taken, *behind.alternatives)) if isinstance(behind, Alt) else Alt((taken, behind))
 
     def _tail(self, entry: Expr, count: int, required_behind: bool) -> Expr:
         further = joined_all([self.separator, entry])
         if required_behind or count < self.minimum:
             return further
-        return EMPTY if further == NOTHING else Rep(further, 0, 1)
+        return EMPTY if further is NOTHING else Rep(further, 0, 1)
 
     def _last_entry(self, count: int) -> Expr:
-        if self.extra == NOTHING or (self.maximum is not None and count >= self.maximum):
+        if self.extra is NOTHING or (self.maximum is not None and count >= self.maximum):
             return NOTHING
         return joined_all([self.extra, self._last_tail(count + 1)])
 
     def _last_tail(self, count: int) -> Expr:
         least = max(0, self.minimum - count)
         most = None if self.maximum is None else self.maximum - count
-        if self.extra == NOTHING or most == 0:
+        if self.extra is NOTHING or most == 0:
             return EMPTY if least == 0 else NOTHING
-        return NOTHING if most is not None and most < least else Rep(joined_all([self.separator, self.extra]), least, most)
+        return (
+            NOTHING if most is not None and most < least else Rep(joined_all([self.separator, self.extra]), least, most)
+        )
 
     def _named(self, hint: str, body: Expr) -> Expr:
-        if body == NOTHING:
+        if body is NOTHING:
             return body
         ref = self.builder.reserve(hint)
         self.builder.fill(ref, body)
         return ref
 
 
-def joined_all(items: list[Expr]) -> Expr:
+def joined_all(items: Sequence[Expr]) -> Expr:
     """The items one after the other; nothing if one of them is."""
-    return NOTHING if NOTHING in items else sequence(items)
+    return NOTHING if any(item is NOTHING for item in items) else sequence(items)
 
 
-def either(choices: list[Expr]) -> Expr:
+def either(choices: Sequence[Expr]) -> Expr:
     """Any of the choices, each once; those that match nothing left out."""
-    found: dict[Expr, None] = {}
-    for choice in choices:
-        found |= dict.fromkeys(choice.alternatives if isinstance(choice, Alt) else (choice,))
-    return next(iter(found)) if len(found) == 1 else Alt(tuple(found))
+    if len(choices) == 1:
+        return choices[0]
+    flat = [part for choice in choices for part in (choice.alternatives if type(choice) is Alt else (choice,))]
+    found = tuple(dict.fromkeys(flat))
+    return NOTHING if not found else found[0] if len(found) == 1 else Alt(found)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from .automaton import Automaton, TooLarge, anything, excluding, lengths, text, texts
+from .automaton import Automaton, TooLarge, anything, lengths, texts
 from .automaton_rules import sequence, to_rules
-from .charset import ANY, Ranges
+from .charset import ANY, Ranges, charset, complement
 from .dialect import Spelling
 from .nfa import compiled
-from .rules import Alt, Builder, Chars, Expr, Rep, Seq, Text
+from .rules import NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
 from .schema_facts import Facts, Size
 
 #: A longer bound makes a grammar that no backend loads in good time.
@@ -58,42 +58,92 @@ def _counted(found: Automaton, length: Size, report: Reports) -> Automaton:
 
 
 class TextRules:
-    """Writes languages of strings as rules of one builder, each once."""
+    """Writes languages of strings as rules of one builder, each once.
+
+    The spellings are those of one dialect, which lives as long as this: their identities are keys.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self._known: dict[tuple[Automaton, Spelling | None, str], Expr] = {}
-        self._characters: dict[tuple[Spelling, Ranges], Expr] = {}
+        self._known: dict[tuple[Automaton, int, str], Expr] = {}
+        self._characters: dict[tuple[int, Ranges], Expr] = {}
+        self._any: dict[int, Expr] = {}
+        self._tails: dict[tuple[int, str], Ref] = {}
 
     def character(self, spelling: Spelling, ranges: Ranges) -> Expr:
         """One character of the set as written, a rule of its own where that takes a choice."""
-        key = (spelling, ranges)
+        key = (id(spelling), ranges)
         if key not in self._characters:
             body = spelling.one_of(ranges)
-            self._characters[key] = body if isinstance(body, Chars) else self.builder.define("char", body)
+            self._characters[key] = self._shared(body) if isinstance(body, Alt) else body
         return self._characters[key]
+
+    def _shared(self, body: Alt) -> Expr:
+        """Plain characters here, the escapes as a rule that most sets share."""
+        plain, *escapes = body.alternatives
+        return Alt((plain, self.builder.define("escape", escapes[0] if len(escapes) == 1 else Alt(tuple(escapes)))))
 
     def counted(self, spelling: Spelling, size: Size) -> Expr:
         """Any text of that many characters, in its quotes."""
-        item = Rep(self.character(spelling, ANY), size.minimum, size.maximum)
+        item = Rep(self.any_character(spelling), size.minimum, size.maximum)
         return sequence([Text(spelling.open), item, Text(spelling.close)])
+
+    def any_character(self, spelling: Spelling) -> Expr:
+        """One character as written, as a rule."""
+        if id(spelling) not in self._any:
+            body = self.character(spelling, ANY)
+            self._any[id(spelling)] = body if isinstance(body, Chars) else self.builder.define("char", body)
+        return self._any[id(spelling)]
+
+    def all_but(self, words: Iterable[str], spelling: Spelling, behind: str) -> Expr:
+        """Any text but these words in its quotes, and what stands behind: one choice for each beginning of a word."""
+        end = Text(spelling.close + behind)
+        char = self.any_character(spelling)
+        rest = self._tails.get((id(spelling), behind))
+        if rest is None:
+            rest = self._tails[id(spelling), behind] = self.builder.define("text", sequence([Rep(char, 0, None), end]))
+        return sequence([Text(spelling.open), self._but(tuple(sorted(set(words))), spelling, end, rest)])
+
+    def _but(self, words: tuple[str, ...], spelling: Spelling, end: Text, rest: Ref) -> Expr:
+        """What may follow where these are the forbidden rests."""
+        heads: dict[str, list[str]] = {}
+        for word in words:
+            if word:
+                heads.setdefault(word[0], []).append(word[1:])
+        if not heads:
+            return sequence([self.any_character(spelling), rest])
+        alike: dict[tuple[str, ...], str] = {}
+        for head, tails in heads.items():
+            alike[tuple(tails)] = alike.get(tuple(tails), "") + head
+        free = self.character(spelling, complement(charset("".join(heads))))
+        choices: list[Expr] = [] if "" in words else [end]
+        choices.append(sequence([free, rest]))
+        for rests, letters in alike.items():
+            choices.append(
+                sequence([self.character(spelling, charset(letters)), self._but(rests, spelling, end, rest)])
+            )
+        return Alt(tuple(choices))
 
     def quoted(self, found: Automaton, spelling: Spelling, behind: str = "") -> Expr:
         """A text of the language in its quotes, and what stands behind."""
-        key = (found, spelling, behind)
+        key = (found, id(spelling), behind)
         if key not in self._known:
             inner = found if spelling.excluding is None else found & spelling.excluding
-            spell = lambda ranges: self.character(spelling, ranges)  # noqa: E731
-            rest = to_rules(inner, self.builder, "text", spell, Text(spelling.close + behind))
-            self._known[key] = sequence([Text(spelling.open), rest]) if rest != Alt(()) else rest
+            rest = to_rules(
+                inner, self.builder, "text", partial(self._spelled, spelling), Text(spelling.close + behind)
+            )
+            self._known[key] = sequence([Text(spelling.open), rest]) if rest is not NOTHING else rest
         return self._known[key]
+
+    def _spelled(self, spelling: Spelling, ranges: Ranges) -> Expr:
+        return self.any_character(spelling) if ranges == ANY else self.character(spelling, ranges)
 
     def raw(self, found: Automaton) -> Expr:
         """A text of the language, as it is."""
-        key = (found, None, "")
+        key = (found, 0, "")
         if key not in self._known:
             body = to_rules(found, self.builder, "raw")
-            self._known[key] = self.builder.define("raw", body) if len(found.edges) > 1 else body
+            self._known[key] = body if isinstance(body, Ref | Text | Chars) else self.builder.define("raw", body)
         return self._known[key]
 
 
@@ -129,9 +179,3 @@ def unlike(types: frozenset[str]) -> Automaton:
         return anything()
     rest = Rep(Chars(ANY), 0, None)
     return compiled(Seq((_BLANKS, Alt(tuple(starts)), rest))).complement()
-
-
-@lru_cache(maxsize=64)
-def without(delimiter: str) -> Automaton:
-    """Texts that do not contain the delimiter."""
-    return excluding(text(delimiter))

@@ -16,31 +16,64 @@ def simplified(rules: Rules) -> Rules:
     >>> simplified(Rules({"root": Alt((Text("a"), Ref("x"))), "x": Seq((Text("b"), Ref("x")))}, "root"))
     Rules(rules={'root': Text(text='a')}, root='root')
     """
-    productive = _productive(rules.rules)
+    used, whole = _reached(rules)
+    productive = _productive(rules.rules, used)
     if rules.root not in productive:
         raise EmitError("the grammar matches no text at all: what was asked for contradicts itself")
-    kept = {name: _without(body, productive) for name, body in rules.rules.items() if name in productive}
+    if whole and len(productive) == len(used):
+        return Rules({name: rules.rules[name] for name in used}, rules.root)
+    kept = {name: _without(rules.rules[name], productive) for name in used if name in productive}
     empty = {name for name, body in kept.items() if body == EMPTY and name != rules.root}
     if empty:
         kept = {name: _emptied(body, empty) for name, body in kept.items() if name not in empty}
-    used = _used(kept, rules.root)
-    return Rules({name: body for name, body in kept.items() if name in used}, rules.root)
+    used, _ = _reached(Rules(kept, rules.root))
+    return Rules({name: kept[name] for name in used}, rules.root)
 
 
-def _productive(rules: Mapping[str, Expr]) -> set[str]:
-    """The rules that match some text: the least fixed point, by a queue of rules waiting for others."""
+def _reached(rules: Rules) -> tuple[list[str], bool]:
+    """The rules that the start rule needs, in order; and whether no part of them is empty or matches nothing."""
+    order, seen, whole = [rules.root], {rules.root}, True
+    for name in order:
+        stack = [rules.rules[name]]
+        while stack:
+            expr = stack.pop()
+            match expr:
+                case Ref(other):
+                    if other not in seen:
+                        seen.add(other)
+                        order.append(other)
+                case Text(text):
+                    whole = whole and text != ""
+                case Chars(ranges):
+                    whole = whole and ranges != ()
+                case Seq(parts) | Alt(parts):
+                    whole = whole and parts != ()
+                    stack += reversed(parts)
+                case Rep(item, _, maximum):
+                    whole = whole and maximum != 0
+                    stack.append(item)
+                case _:
+                    assert_never(expr)
+    return order, whole
+
+
+def _productive(rules: Mapping[str, Expr], used: list[str]) -> set[str]:
+    """The rules that match some text. Backwards, most find what they need; the rest takes another round."""
     found: set[str] = set()
-    waiting: dict[str, set[str]] = {}
-    queue = list(rules)
-    while queue:
-        name = queue.pop()
-        if name not in found and _matches(rules[name], found):
-            found.add(name)
-            queue += waiting.pop(name, ())
-        elif name not in found:
-            for other in references(rules[name]):
-                waiting.setdefault(other, set()).add(name)
+    waiting = used[::-1]
+    while waiting:
+        left = [name for name in waiting if not _found(name, rules, found)]
+        if len(left) == len(waiting):
+            break
+        waiting = left
     return found
+
+
+def _found(name: str, rules: Mapping[str, Expr], found: set[str]) -> bool:
+    if _matches(rules[name], found):
+        found.add(name)
+        return True
+    return False
 
 
 def _matches(expr: Expr, productive: set[str]) -> bool:
@@ -59,21 +92,6 @@ def _matches(expr: Expr, productive: set[str]) -> bool:
             return minimum == 0 or _matches(item, productive)
         case _:
             assert_never(expr)
-
-
-def references(expr: Expr) -> set[str]:
-    """The names of the rules that an expression refers to."""
-    found: set[str] = set()
-    stack = [expr]
-    while stack:
-        match stack.pop():
-            case Ref(name):
-                found.add(name)
-            case Seq(parts) | Alt(parts):
-                stack += parts
-            case Rep(item, _, _):
-                stack.append(item)
-    return found
 
 
 def _without(expr: Expr, productive: set[str]) -> Expr:
@@ -124,13 +142,8 @@ def repeated(item: Expr, minimum: int, maximum: int | None) -> Expr:
     if (minimum, maximum) == (1, 1):
         return item
     # An optional of what may be left out already is that.
-    return item if (minimum, maximum) == (0, 1) and isinstance(item, Rep) and item.min == 0 else Rep(item, minimum, maximum)
-
-
-def _used(rules: Mapping[str, Expr], root: str) -> set[str]:
-    used, stack = {root}, [root]
-    while stack:
-        for name in references(rules[stack.pop()]) - used:
-            used.add(name)
-            stack.append(name)
-    return used
+    return (
+        item
+        if (minimum, maximum) == (0, 1) and isinstance(item, Rep) and item.min == 0
+        else Rep(item, minimum, maximum)
+    )
