@@ -66,6 +66,23 @@ def assert_append_only(messages: Sequence[Any]) -> None:
         assert list(after.tool_calls[: len(before.tool_calls)]) == list(before.tool_calls)
 
 
+def assert_calls_grow(messages: Sequence[Any]) -> None:
+    """P2 for incremental calls: text only grows, a call keeps its name and its argument text only grows."""
+    for before, after in pairwise(messages):
+        assert (after.content or "").startswith(before.content or "")
+        assert (after.reasoning_content or "").startswith(before.reasoning_content or "")
+        assert len(after.tool_calls) >= len(before.tool_calls)
+        for old, new in zip(before.tool_calls, after.tool_calls, strict=False):
+            assert new.name == old.name
+            assert new.arguments.startswith(old.arguments)
+            assert new == old or not old.complete
+
+
+def assert_argument_deltas_sum_up(run: Replay) -> None:
+    """Incremental calls: the argument chunks are, one call after the other, the argument text of the message."""
+    assert _chunked(run, "arguments") == "".join(call.arguments for call in run.final.tool_calls)
+
+
 def assert_deltas_sum_up(run: Replay) -> None:
     """P2: the message after the prompt, and every delta appended to it, is the final message."""
     before, final = run.messages[0], run.final

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from replay import (
     Replay,
     assert_append_only,
+    assert_argument_deltas_sum_up,
+    assert_calls_grow,
     assert_deltas_sum_up,
     assert_regions_tile,
     grammar,
@@ -20,12 +22,10 @@ from strategies import FORMATS, chunkings, corpus, examples, spliced
 
 every_format = pytest.mark.parametrize("format_id", FORMATS)
 
-BINDINGS: list[dict[str, Any]] = [
-    {},
-    {"unparsed": "drop"},
-    {"unknown_tools": "call"},
+WHOLE_CALLS: list[dict[str, Any]] = [{}, {"unparsed": "drop"}, {"unknown_tools": "call"}, {"tool_choice": "none"}]
+INCREMENTAL_CALLS: list[dict[str, Any]] = [
     {"tool_calls": "incremental"},
-    {"tool_choice": "none"},
+    {"tool_calls": "incremental", "unparsed": "drop"},
 ]
 
 
@@ -34,12 +34,12 @@ def prompts(format_id: str) -> st.SearchStrategy[str | None]:
     return st.sampled_from([None, "", *sorted({case.prompt or "" for case in corpus(format_id).cases})])
 
 
-def drawn_chat(data: st.DataObject, format_id: str) -> tuple[Any, dict[str, Any]]:
-    """A chat with the tools of some case of the format, and its options."""
+def drawn_chat(data: st.DataObject, format_id: str, bindings: list[dict[str, Any]]) -> Any:
+    """A chat with the tools of some case of the format."""
     file = corpus(format_id)
     tools = data.draw(st.sampled_from([None, *(file.offered(case) for case in file.cases)]), label="tools")
-    options = data.draw(st.sampled_from(BINDINGS), label="options")
-    return grammar(format_id).bind(tools=tools, **options), options
+    options = data.draw(st.sampled_from(bindings), label="options")
+    return grammar(format_id).bind(tools=tools, **options)
 
 
 def assert_same(run: Replay, whole: Replay) -> None:
@@ -56,7 +56,7 @@ def assert_same(run: Replay, whole: Replay) -> None:
 @given(st.data())
 def test_every_chunking_gives_the_same_events(format_id: str, data: st.DataObject) -> None:
     """P1: whatever the text, any chunking and single characters give the events and the message of the whole."""
-    chat, _ = drawn_chat(data, format_id)
+    chat = drawn_chat(data, format_id, WHOLE_CALLS + INCREMENTAL_CALLS)
     prompt = data.draw(prompts(format_id), label="prompt")
     text = data.draw(spliced(format_id), label="text")
     whole = replay(chat, [text], prompt)
@@ -70,14 +70,26 @@ def test_every_chunking_gives_the_same_events(format_id: str, data: st.DataObjec
 @given(st.data())
 def test_nothing_is_withdrawn_and_nothing_is_lost(format_id: str, data: st.DataObject) -> None:
     """P2, P3: the message only grows, deltas sum up to it, and every word is in a region, markup or listed."""
-    chat, options = drawn_chat(data, format_id)
+    chat = drawn_chat(data, format_id, WHOLE_CALLS)
     prompt = data.draw(prompts(format_id), label="prompt")
     chunks = data.draw(spliced(format_id).flatmap(chunkings), label="chunks")
     run = replay(chat, chunks, prompt, snapshots=True)
-    if options.get("tool_calls") != "incremental":
-        assert_append_only(run.messages)
-        assert_deltas_sum_up(run)
-        assert_regions_tile(run)
+    assert_append_only(run.messages)
+    assert_deltas_sum_up(run)
+    assert_regions_tile(run)
+
+
+@every_format
+@examples(30)
+@given(st.data())
+def test_incremental_calls_only_grow(format_id: str, data: st.DataObject) -> None:
+    """P2 with `tool_calls="incremental"`: a call keeps its name, its arguments grow, and their chunks are all of them."""
+    chat = drawn_chat(data, format_id, INCREMENTAL_CALLS)
+    prompt = data.draw(prompts(format_id), label="prompt")
+    chunks = data.draw(spliced(format_id).flatmap(chunkings), label="chunks")
+    run = replay(chat, chunks, prompt, snapshots=True)
+    assert_calls_grow(run.messages)
+    assert_argument_deltas_sum_up(run)
 
 
 @every_format
@@ -85,7 +97,7 @@ def test_nothing_is_withdrawn_and_nothing_is_lost(format_id: str, data: st.DataO
 @given(st.data())
 def test_kept_text_is_the_input_without_markup(format_id: str, data: st.DataObject) -> None:
     """P3: with `unparsed="content"` content and reasoning are subsequences of the input, in its order."""
-    chat, _ = drawn_chat(data, format_id)
+    chat = drawn_chat(data, format_id, WHOLE_CALLS)
     text = data.draw(spliced(format_id), label="text")
     message = chat.parse(text, prompt="")
     for kept in (message.content, message.reasoning_content):
@@ -110,7 +122,7 @@ def test_without_tools_nothing_but_text_comes_out(format_id: str, data: st.DataO
 @given(st.data())
 def test_strict_parse_never_reads_a_text_differently(format_id: str, data: st.DataObject) -> None:
     """Strict is the final parse with a veto: the same message, or ParseError."""
-    chat, _ = drawn_chat(data, format_id)
+    chat = drawn_chat(data, format_id, WHOLE_CALLS)
     text = data.draw(spliced(format_id), label="text")
     try:
         strict = chat.parse(text, strict=True, prompt="")
