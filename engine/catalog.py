@@ -16,7 +16,9 @@ from .loader import load_file, shipped_directory
 
 _DIRECTIVE = regex.compile(r"^%(models|aliases)[ \t]+(.*)$", regex.MULTILINE)
 _WORD = regex.compile(r'"([^"]*)"|([^\s"#]+)')
-_GGUF = regex.compile(r"(?:[-._](?:i?q[0-9]\w*|f16|f32|bf16|gguf|ud|imat|mxfp4\w*|fp8|awq|gptq\w*|[48]bit|int[48])|-0000\d-of-\d+)+$")
+_GGUF = regex.compile(
+    r"(?:[-._](?:i?q[0-9]\w*|f16|f32|bf16|gguf|ud|imat|mxfp4\w*|fp8|awq|gptq\w*|[48]bit|int[48])|-0000\d-of-\d+)+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,12 @@ def load(name: str | Path) -> Grammar:
     >>> load("hermes")
     <Grammar hermes>
     """
+    if not isinstance(name, str | Path):
+        raise TypeError(f"a format is a str or a path, not {type(name).__name__}")
     if isinstance(name, str) and (one := _by_name().get(name)) is not None:
         return _load_path(one.path)
     path = Path(name)
-    if path.suffix == ".peg" or path.exists():
+    if name and (path.suffix == ".peg" or path.exists()):
         if not path.is_file():
             raise UnknownFormat(f"there is no grammar file {str(path)!r}")
         try:

@@ -40,6 +40,9 @@ class GrammarError(ChatpegError):
         self.problems = problems
         super().__init__("\n\n".join(problem.render() for problem in problems))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems,)
+
 
 class UnknownFormat(ChatpegError):
     """No shipped grammar has this name, or no format lists this model."""

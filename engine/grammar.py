@@ -108,17 +108,20 @@ class Grammar:
         ):
             if value not in known:
                 raise RequestError(f"{name} must be {' or '.join(map(repr, known))}, not {value!r}")
+        for name, flag in (("parallel_tool_calls", parallel_tool_calls), ("strict_schema", strict_schema)):
+            if not isinstance(flag, bool):
+                raise RequestError(f"{name} must be True or False, not {flag!r}")
         options = Options(
             None if tools is None else _frozen("tools", tools),
             choice,
             named,
-            bool(parallel_tool_calls),
+            parallel_tool_calls,
             None if response_format is None else _frozen("response_format", response_format),
             unparsed,
             unknown_tools,
             tool_calls,
             self._read_given(given or {}),
-            bool(strict_schema),
+            strict_schema,
         )
         chat = self._chats.get(options)
         if chat is None:
@@ -129,6 +132,8 @@ class Grammar:
         return chat
 
     def _read_given(self, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        if not isinstance(given, Mapping):
+            raise RequestError(f"given must be a dict of texts, not {given!r}")
         for name, text in given.items():
             if name not in self.loaded.given:
                 known = ", ".join(self.loaded.given) or "none"
@@ -162,8 +167,8 @@ def _read_choice(choice: Any) -> tuple[str, str]:
 def _frozen(name: str, value: Any) -> str:
     """``value`` as JSON text: nothing the caller does to it later is seen."""
     try:
-        return json.dumps(value)
-    except (TypeError, ValueError) as error:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise RequestError(f"{name} must be JSON data: {error}") from None
 
 
