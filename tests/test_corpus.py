@@ -131,6 +131,14 @@ def test_file_covers_its_format(format_id: str) -> None:
     assert "checked example" in names
 
 
+@pytest.mark.parametrize("format_id", FORMATS)
+def test_checked_example_is_canonical(format_id: str) -> None:
+    """What the model's own template prints parses strictly, to the same message."""
+    entry = next(entry for entry in CASES if (entry.format, entry.case.name) == (format_id, "checked example"))
+    chat, text, prompt = bound(entry), entry.case.input, entry.case.prompt
+    assert chat.parse(text, prompt=prompt, strict=True) == chat.parse(text, prompt=prompt)
+
+
 def test_every_shipped_grammar_has_a_corpus_file() -> None:
     """A grammar file without a corpus file fails here."""
     shipped = {path.stem for path in GRAMMARS.glob("*.peg")}
