@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -56,7 +57,8 @@ def layer_of(module: str) -> str | None:
     return None
 
 
-def imported(module: str) -> set[str]:
+@functools.cache
+def imported(module: str) -> frozenset[str]:
     """The modules of the engine that a module imports, wherever in it the import stands."""
     found = set()
     for node in ast.walk(ast.parse(FILES[module].read_text("utf-8"))):
@@ -69,7 +71,7 @@ def imported(module: str) -> set[str]:
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
             assert not any(name.split(".")[0] in {"engine", "chatpeg"} for name in names), "imports are relative"
-    return {f"{name}.__init__" if (ENGINE / name.replace(".", "/")).is_dir() else name for name in found}
+    return frozenset(f"{name}.__init__" if (ENGINE / name.replace(".", "/")).is_dir() else name for name in found)
 
 
 every_module = pytest.mark.parametrize("module", FILES)
@@ -139,6 +141,7 @@ def code_words(path: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
+@functools.cache
 def format_names() -> re.Pattern[str]:
     """The families of the shipped formats; a backend may be called after a model."""
     families = {re.split(r"[\d.-]", path.stem)[0] for path in GRAMMARS.glob("*.peg")} - {"llama", "gpt"}
