@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .automaton import Automaton
-from .charset import ANY, Ranges, charset, contains, difference, intersection
+from .charset import ANY, Ranges, charset, contains, difference, intersection, joined
+from .nfa import compiled
 from .rules import EMPTY, Alt, Chars, Expr, Rep, Seq, Text
 
 HEX = charset(("0", "9"), ("a", "f"), ("A", "F"))
@@ -31,6 +32,8 @@ class Spelling:
     escapes: tuple[tuple[str, str], ...] = ()
     hex: str = ""
     excluding: Automaton | None = None
+    #: Whether two escapes, of a surrogate pair, write one character: in JSON they do, in Python not.
+    paired: bool = True
 
     def write(self, text: str) -> str | None:
         """The text as written, None if it cannot be."""
@@ -49,6 +52,10 @@ class Spelling:
                 return escape
         return f"{self.hex}{ord(character):04x}" if self.hex and ord(character) < 0xD800 else None
 
+    def limits(self) -> Automaton | None:
+        """The texts that can be written; None if every text can."""
+        return _limits(self)
+
     def one_of(self, ranges: Ranges) -> Expr:
         """One character of the set, as written."""
         return _one_of(self, ranges)
@@ -58,6 +65,16 @@ class Spelling:
 def _plain_words(plain: Ranges) -> bool:
     """Whether ASCII letters, digits and the underscore stand for themselves."""
     return not difference(charset(("a", "z"), ("A", "Z"), ("0", "9"), "_"), plain)
+
+
+@lru_cache(maxsize=64)
+def _limits(spelling: Spelling) -> Automaton | None:
+    escaped = charset(*(character for character, _ in spelling.escapes))
+    writable = joined((*spelling.plain, *escaped, *(((0, 0x7F),) if spelling.hex else ())))
+    if not difference(ANY, writable):
+        return spelling.excluding
+    found = compiled(Rep(Chars(writable), 0, None))
+    return found if spelling.excluding is None else found & spelling.excluding
 
 
 @lru_cache(maxsize=4096)
@@ -80,12 +97,11 @@ def _hexes(spelling: Spelling, ranges: Ranges) -> list[Expr]:
     """Escapes by number: of any character in a set of all, else of those alone that have no other form."""
     if ranges == ANY:
         digit, unpaired = Chars(HEX), Chars(charset(("0", "9"), "abcefABCEF"))
-        low = Chars(charset(("0", "7")))
-        d, high, trail = Chars(charset("dD")), Chars(charset("89abAB")), Chars(charset(("c", "f"), ("C", "F")))
+        d, low = Chars(charset("dD")), Chars(charset(("0", "7")))
+        single: tuple[Expr, ...] = (Seq((unpaired, digit, digit, digit)), Seq((d, low, digit, digit)))
+        high, trail = Chars(charset("89abAB")), Chars(charset(("c", "f"), ("C", "F")))
         pair = Seq((d, high, digit, digit, Text(spelling.hex), d, trail, digit, digit))
-        return [
-            Seq((Text(spelling.hex), Alt((Seq((unpaired, digit, digit, digit)), Seq((d, low, digit, digit)), pair))))
-        ]
+        return [Seq((Text(spelling.hex), Alt((*single, pair) if spelling.paired else single)))]
     escaped = charset(*(character for character, _ in spelling.escapes))
     rest = difference(intersection(ranges, ((0, 0x7F),)), (*spelling.plain,))
     points = [p for low, high in difference(rest, escaped) for p in range(low, high + 1)]

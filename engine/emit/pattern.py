@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from string import hexdigits
 
 from ..errors import ChatpegError
 from .automaton import Automaton
-from .charset import ANY, LAST, Ranges, charset, complement, contains, difference, joined
+from .charset import ANY, LAST, Ranges, charset, complement, difference, joined
 from .nfa import BEGIN, END, compiled
 from .rules import EMPTY, Alt, Chars, Expr, Rep, Seq, Text
 
@@ -199,18 +200,17 @@ class _Reader:
             return charset(letter)
         digits = self.peek(width)
         self.at += width
-        point = self.code_point(digits)
+        point = self.code_point(digits, width)
         if 0xD800 <= point[0][0] <= 0xDBFF and self.take("\\u"):
-            low = self.code_point(self.peek(4))
+            low = self.code_point(self.peek(4), 4)
             self.at += 4
             return charset(0x10000 + ((point[0][0] - 0xD800) << 10) + (low[0][0] - 0xDC00))
         return point
 
-    def code_point(self, digits: str) -> Ranges:
-        try:
-            point = int(digits, 16)
-        except ValueError:
-            raise self.fail("an escape without hex digits") from None
+    def code_point(self, digits: str, width: int = 0) -> Ranges:
+        if not digits or set(digits) - set(hexdigits) or len(digits) != (width or len(digits)):
+            raise self.fail("an escape without its hex digits")
+        point = int(digits, 16)
         if point > LAST:
             raise self.fail("an escape beyond Unicode")
         return charset(point)

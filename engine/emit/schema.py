@@ -6,13 +6,13 @@ each type's facts are written. What cannot be said is relaxed at that place alon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import EmitError
 from .automaton import Automaton, TooLarge, anything, texts
-from .dialect import JSON, Dialect, first_written
+from .dialect import JSON, Dialect, Spelling, first_written
 from .rules import EMPTY, NOTHING, Alt, Builder, Expr, Ref, Rep, Text
 from .schema_expand import Expander, item_conj
 from .schema_facts import ANYTHING, KINDS, NUMBERS, Bounds, Conj, Contains, Facts, Size, canonical, kind_of
@@ -64,9 +64,9 @@ class Shared:
     def _unrestricted(self, name: str) -> Expr:
         match name:
             case "string":
-                return either([self.texts.counted(spelling, Size()) for spelling in self.dialect.strings])
+                return either([self._any_text(spelling) for spelling in self.dialect.strings])
             case "key":
-                return either([self.texts.quoted(anything(), spelling) for spelling in self.dialect.keys])
+                return either([self._any_text(spelling) for spelling in self.dialect.keys])
             case "integer":
                 return INTEGER
             case "number":
@@ -84,6 +84,11 @@ class Shared:
                 return Alt(
                     tuple(self.plain(each) for each in ("object", "array", "string", "number", "boolean", "null"))
                 )
+
+    def _any_text(self, spelling: Spelling) -> Expr:
+        if spelling.limits() is not None:
+            return self.texts.quoted(anything(), spelling)
+        return self.texts.counted(spelling, Size())
 
     def _list(self, item: Expr) -> Expr:
         return joined_all([item, Rep(joined_all([self.separator, item]), 0, None)])
@@ -233,6 +238,8 @@ class SchemaLowering:
         schema = conj[0].schema
         if isinstance(schema, bool):
             return "value" if schema else None
+        if not isinstance(schema, Mapping):
+            return None  # which is an error that the expander names
         if any(keyword != "type" and keyword not in ANNOTATIONS for keyword in schema):
             return None
         found = schema.get("type", "value")
@@ -313,12 +320,14 @@ class SchemaLowering:
         return self.shared.texts.raw(allowed)
 
     def _strings(self, conj: Conj, found: list[Facts]) -> Expr:
+        for facts in found:
+            self._unsaid(facts, "string")
         plain = [
             facts for facts in found if not facts.languages and not any(isinstance(v, str) for v in facts.excluded)
         ]
         if any(facts.length == Size() for facts in plain):
             return self.shared.plain("string")
-        if len(plain) == len(found) == 1 and all(spelling.excluding is None for spelling in self.dialect.strings):
+        if len(plain) == len(found) == 1 and all(spelling.limits() is None for spelling in self.dialect.strings):
             size = self._bounded(conj, plain[0].length, "Length")
             return either([self.shared.texts.counted(spelling, size) for spelling in self.dialect.strings])
         allowed = union(language(facts, anything(), self._reporter(conj)) for facts in found)
@@ -336,6 +345,7 @@ class SchemaLowering:
 
     def _raw_language(self, conj: Conj, facts: Facts, within: Automaton) -> Automaton:
         if facts.values is None:
+            self._unsaid(facts, "string")
             return language(facts, within, self._reporter(conj))
         strings = [v for v in facts.values if isinstance(v, str) and self.expander.satisfies(facts, v)]
         for value in strings:
@@ -343,7 +353,7 @@ class SchemaLowering:
                 self._reporter(conj)("enum", f"{value!r} cannot be written here and is left out")
         return texts(strings) & within
 
-    def _unsaid(self, conj: Conj, facts: Facts, kind: str) -> None:
+    def _unsaid(self, facts: Facts, kind: str) -> None:
         for restricted, keyword, node in facts.unsaid:
             if restricted == kind:
                 self._report(node, keyword, "not enforced")
@@ -361,7 +371,7 @@ class SchemaLowering:
         return members(facts, names, self.open_objects, self._reporter(conj))
 
     def _object(self, conj: Conj, facts: Facts) -> Expr:
-        self._unsaid(conj, facts, "object")
+        self._unsaid(facts, "object")
         size = facts.members
         if any(isinstance(value, dict) for value in facts.excluded):
             size = self._without_some(conj, [v for v in facts.excluded if isinstance(v, dict)], size)
@@ -425,7 +435,7 @@ class SchemaLowering:
             return [self.shared.texts.quoted(extra.names, spelling, colon) for spelling in spellings]
         if not extra.but:
             return [joined_all([self.shared.plain("key"), Text(colon)])]
-        if all(spelling.excluding is None for spelling in spellings):
+        if all(spelling.limits() is None for spelling in spellings):
             return [self.shared.texts.all_but(extra.but, spelling, colon) for spelling in spellings]
         return [self.shared.texts.quoted(texts(extra.but).complement(), spelling, colon) for spelling in spellings]
 
@@ -445,7 +455,7 @@ class SchemaLowering:
         lists = [value for value in facts.excluded if isinstance(value, list)]
         size = self._without_some(conj, lists, size) if lists else size
         if size.maximum is None or size.maximum > 1:
-            self._unsaid(conj, facts, "array")
+            self._unsaid(facts, "array")
         inner, may_be_empty = self._item_list(conj, facts, size)
         return self.shared.braced(self.dialect.brackets, inner, may_be_empty)
 

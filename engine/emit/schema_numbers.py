@@ -18,7 +18,7 @@ from .schema_facts import NUMBERS, Bounds
 
 DIGIT, NONZERO = Chars(charset(("0", "9"))), Chars(charset(("1", "9")))
 #: Longer runs of digits say nothing that a double holds, and a sampler may never leave them.
-INTEGER_DIGITS, FRACTION_DIGITS, EXPONENT_DIGITS = 18, 17, 3
+INTEGER_DIGITS, FRACTION_DIGITS, EXPONENT_DIGITS = 20, 17, 3
 LARGEST_DIVISOR = 600
 
 _MINUS = Rep(Text("-"), 0, 1)
@@ -28,6 +28,8 @@ _EXPONENT = Seq((Chars(charset("eE")), Rep(Chars(charset("+-")), 0, 1), Rep(DIGI
 INTEGER: Expr = Alt((Text("0"), Seq((_MINUS, NONZERO, Rep(DIGIT, 0, INTEGER_DIGITS - 1)))))
 NUMBER: Expr = Seq((_MINUS, _WHOLE, Rep(_FRACTION, 0, 1), Rep(_EXPONENT, 0, 1)))
 
+#: Numbers that a double holds exactly enough to be divided: who checks them will do it in doubles.
+_EXACT = compiled(Seq((Rep(DIGIT, 1, 15), Rep(Seq((Text("."), Rep(DIGIT, 1, FRACTION_DIGITS))), 0, 1))))
 _DIGITS = [(48 + digit, 48 + digit, digit) for digit in range(10)]
 _DOT = ord(".")
 State = tuple[str, int, int]
@@ -44,6 +46,8 @@ def number(
     [False, True, True, False, False, False]
     """
     divisible = _universe(kinds)
+    if multiples or not_multiples:
+        divisible &= _EXACT
     for divisor in multiples:
         divisible &= _multiple(divisor)
     for divisor in not_multiples:

@@ -128,7 +128,8 @@ class TextRules:
         """A text of the language in its quotes, and what stands behind."""
         key = (found, id(spelling), behind)
         if key not in self._known:
-            inner = found if spelling.excluding is None else found & spelling.excluding
+            limits = spelling.limits()
+            inner = found if limits is None else found & limits
             rest = to_rules(
                 inner, self.builder, "text", partial(self._spelled, spelling), Text(spelling.close + behind)
             )
