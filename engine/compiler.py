@@ -83,6 +83,8 @@ class _Compiler:
         self.code: list[op.Instruction] = []
         self.names: list[NameSlot] = []
         self.shows: dict[int, str] = {}
+        self.places: dict[int, Continuation] = {}
+        self.choices: list[tuple[_Target, Continuation]] = []
         self.subroutines: dict[str, _Target] = {}
         self.pending: list[str] = []
         self.recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
@@ -111,7 +113,8 @@ class _Compiler:
             if not other.recovers and other.scope:
                 other.recovers.append(len(self.code))
                 self.recovery(other, other.exits[0])
-        return Program(tuple(map(self.resolved, self.code)), tuple(self.names), site, self.shows)
+        choices = {target.pc: k for target, k in self.choices}
+        return Program(tuple(map(self.resolved, self.code)), tuple(self.names), site, self.shows, self.places, choices)
 
     def resolved(self, instruction: op.Instruction) -> op.Instruction:
         return tuple(part.pc if isinstance(part, _Target) else part for part in instruction)
@@ -161,6 +164,8 @@ class _Compiler:
         dialect, outer = self.dialect, self.site
         self.dialect, self.site = rule.dialect, site
         if site.frame or site.scope:
+            self.places[len(self.code)] = (Reference(rule.name, rule.span), k)
+            site.enters.append(len(self.code))
             self.emit(op.ENTER, site)
         self.expression(rule.expression, k, opened)
         if site.frame or site.scope:
@@ -195,6 +200,7 @@ class _Compiler:
             case Repeat():
                 self.repeat(node, k, opened)
             case _:
+                self.places[len(self.code)] = (node, k)
                 self.unit(node, k)
                 self.advance(opened, node)
 
@@ -265,7 +271,7 @@ class _Compiler:
             else:
                 other = _Target()
                 others: list[Continuation] = [(later, k) for later in node.alternatives[index + 1 :]]
-                self.branch(alternative, k, inner, _Open(other, others))
+                self.branch(alternative, k, inner, _Open(other, others), (node, k))
                 self.emit(op.POP, other, done)
                 self.place(other)
             after.append(self.committed)
@@ -291,8 +297,10 @@ class _Compiler:
             choice.prefix.append(node)
             choice.settled = all(state[index].settled for state in states)
 
-    def branch(self, item: Expression, k: Continuation, opened: list[_Open], own: _Open) -> None:
+    def branch(self, item: Expression, k: Continuation, opened: list[_Open], own: _Open, whole: Continuation) -> None:
         """Write ``item`` as one alternative of the choice ``own``: a single test where its first literal decides."""
+        self.places[len(self.code)] = whole
+        self.choices.append((own.target, whole))
         first = self.first_literal(item)
         if first is not None and self.openings.excludes([first], own.others):
             self.terminal(first, op.TEST, first.text, len(first.text), own.target)
@@ -327,6 +335,7 @@ class _Compiler:
 
     def repeat(self, node: Repeat, k: Continuation, opened: list[_Open]) -> None:
         if (one := self.one_character(node.item)) is not None:
+            self.places[len(self.code)] = (node, k)
             self.characters(node, one)
             self.advance(opened, node)
             return
@@ -343,7 +352,7 @@ class _Compiler:
         committed = self.committed
         inner = [choice.copy() for choice in opened]
         self.place(top)
-        self.branch(node.item, (more, k), inner, _Open(exit_, [k]))
+        self.branch(node.item, (more, k), inner, _Open(exit_, [k]), (more, k))
         self.emit(op.POP, exit_, top)
         self.place(exit_)
         self.committed = committed
@@ -356,7 +365,8 @@ class _Compiler:
         rest = Repeat(node.item, 0, count - 1, node.span)
         committed = self.committed
         inner = [choice.copy() for choice in opened]
-        self.branch(node.item, (rest, k), inner, _Open(out, [k]))
+        here = Repeat(node.item, 0, count, node.span)
+        self.branch(node.item, (rest, k), inner, _Open(out, [k]), (here, k))
         self.optional(node, count - 1, k, inner)
         self.emit(op.POP, out, out)
         self.place(out)

@@ -135,13 +135,13 @@ def _paths(items: list[Expression], rules: Rules, blanks: _Blanks, literal: str)
                 yield from _paths([alternative, *rest], rules, blanks, literal)
         case And(item=item):
             yield from _paths([item], rules, blanks, literal)
-        case Not():
+        case Not() | Commit():
             yield from _paths(rest, rules, blanks, literal)
         case Repeat():
             yield from _repeat_paths(node, rest, rules, blanks)
         case End() | Never():
             return
-        case Commit() | Class() | Any() | Until() | Permute() | Same() | Terminal() | ParamValue():
+        case Class() | Any() | Until() | Permute() | Same() | Terminal() | ParamValue():
             raise NoLiteral(node)
         case Call():
             raise AssertionError("calls are expanded by the loader")

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import regex
 
 from . import nodes, values
 from .compiler import compile_program
+from .constraint import Constraint
 from .errors import RequestError
 from .loader import Loaded
 from .machine import Names
 from .message import Message
 from .parser import Parser, Setup
 from .program import NameSlot, Program
-from .request import Tool, read_tools
+from .request import Tool, read_response_format, read_tools
+
+if TYPE_CHECKING:
+    from .emission import Wanted
 
 _CACHED = 32
 _CHOICES = ("auto", "required", "none")
@@ -182,6 +186,10 @@ class Chat:
 
     def __post_init__(self) -> None:
         self._made["tools"] = tools = read_tools(None if self.options.tools is None else json.loads(self.options.tools))
+        response = self.options.response_format
+        self._made["response"] = read_response_format(None if response is None else json.loads(response))
+        if self.options.tool_choice == "required" and not tools:
+            raise RequestError("tool_choice 'required' needs tools to choose from")
         if self.options.tool_choice == "named" and self.options.named not in {tool.name for tool in tools or ()}:
             offered = ", ".join(tool.name for tool in tools or ()) or "none"
             raise RequestError(f"tool_choice names {self.options.named!r}, which is not offered; offered: {offered}")
@@ -252,6 +260,53 @@ class Chat:
         if strict and (error := parser.veto()) is not None:
             raise error
         return parser.message
+
+
+    def gbnf(self, prompt: str | None = None) -> Constraint:
+        """The grammar for llama.cpp, for output that follows ``prompt``. Raises `EmitError` where none can be made."""
+        return self.emit("gbnf", prompt)
+
+    def lark(self, prompt: str | None = None) -> Constraint:
+        """The grammar for llguidance."""
+        return self.emit("lark", prompt)
+
+    def ebnf(self, prompt: str | None = None) -> Constraint:
+        """The grammar for xgrammar."""
+        return self.emit("ebnf", prompt)
+
+    def emit(self, target: str, prompt: str | None = None) -> Constraint:
+        """The grammar for ``target``; made once for equal prompts."""
+        # Imported here: who only parses does not pay for the emitter.
+        from .emission import PRINTERS, constraint
+
+        if target not in PRINTERS:
+            raise RequestError(f"there is no target {target!r}; targets: {', '.join(PRINTERS)}")
+        fed = self.fed(prompt)
+        key = f"{target}\0{fed}"
+        made: Constraint | None = self._made.get(key)
+        if made is None:
+            made = self._made[key] = constraint(self.wanted(), target, fed)
+        return made
+
+    def wanted(self) -> Wanted:
+        """Everything that an emitted grammar depends on."""
+        from .emission import Wanted
+
+        setup, options = self.setup, self.options
+        rules = self.grammar.rules(options.given, self.calls)
+        response = self._made["response"]
+        return Wanted(
+            self.grammar.loaded,
+            rules,
+            setup.program,
+            setup.names,
+            self.tools,
+            options.tool_choice,
+            options.named,
+            options.parallel_tool_calls,
+            response,
+            options.strict_schema,
+        )
 
 
 def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:

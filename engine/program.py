@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import regex
 
+from .openings import Continuation
 from .search import Search
 
 Instruction = tuple[object, ...]
@@ -78,6 +79,7 @@ class Site:
     call: bool
     closers: tuple[str, ...]
     openers: tuple[str, ...]
+    enters: list[int] = field(default_factory=list, repr=False)
     exits: list[int] = field(default_factory=list, repr=False)
     recovers: list[int] = field(default_factory=list, repr=False)
 
@@ -98,12 +100,18 @@ class NameSlot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A compiled grammar. ``names`` are its places for tool names, in the order of their NAME instructions."""
+    """A compiled grammar. ``names`` are its places for tool names, in the order of their NAME instructions.
+
+    ``shows`` names what an instruction expects. ``places`` and ``choices`` say what is still to be matched where the
+    machine can stop: at an instruction, and at a choice that is open, known by its other alternative.
+    """
 
     code: tuple[Instruction, ...]
     names: tuple[NameSlot, ...]
     start: Site
     shows: dict[int, str]
+    places: dict[int, Continuation]
+    choices: dict[int, Continuation]
 
     def dump(self) -> str:
         """The program as text, an instruction a line.

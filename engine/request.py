@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,3 +86,28 @@ def _check_properties(parameters: Mapping[str, Any], where: str) -> None:
     required = parameters.get("required", [])
     if not isinstance(required, list | tuple) or not all(isinstance(name, str) for name in required):
         raise RequestError(f"{where}: parameters.required must be a list of names, not {required!r}")
+
+
+def read_response_format(value: Any) -> Any:
+    """The JSON schema of an OpenAI-style response_format, or of a bare schema; None for text.
+
+    Raises `RequestError` for anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        match value.get("type"):
+            case "text":
+                return None
+            case "json_object" if set(value) <= {"type", "schema"}:
+                return value.get("schema", {"type": "object"})
+            case "json_schema":
+                inner = value.get("json_schema", {})
+                if isinstance(inner, Mapping) and isinstance(inner.get("schema"), Mapping | bool):
+                    return inner["schema"]
+            case _:
+                return value
+    elif isinstance(value, bool):
+        return value
+    example = '{"type": "json_schema", "json_schema": {"schema": {…}}}'
+    raise RequestError(f"response_format must be a JSON schema or {example}, not {json.dumps(value)[:80]}")
