@@ -21,7 +21,9 @@ _TOKEN = re.compile(
       | (?P<sign> [()|] )""",
     re.VERBOSE,
 )
-_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([tnr\\\"\[\]-])|(\\.)|(.)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([tnr\\\"\[\]-])|(\\.)|(.)", re.DOTALL
+)
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r"}
 _LONGEST_BOUND = 2000
 

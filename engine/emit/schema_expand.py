@@ -99,12 +99,13 @@ class Expander:
 
     def is_void(self, facts: Facts, depth: int = 2) -> bool:
         """Whether evidently nothing satisfies the facts. False says nothing."""
-        kinds = {kind for kind in facts.kinds if not self._void_kind(facts, kind, depth)}
+        kinds = {kind for kind in facts.kinds if not self.void_kind(facts, kind, depth)}
         if facts.values is not None:
             return not any(self.satisfies(facts, value) for value in facts.values)
         return not kinds
 
-    def _void_kind(self, facts: Facts, kind: str, depth: int) -> bool:
+    def void_kind(self, facts: Facts, kind: str, depth: int = 0) -> bool:
+        """Whether evidently no value of that kind satisfies the facts."""
         match kind:
             case "integer" | "fraction":
                 low, high = facts.bounds.lower, facts.bounds.upper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from .automaton import Automaton, TooLarge, anything, lengths, texts
@@ -32,6 +33,17 @@ def language(facts: Facts, within: Automaton, report: Reports) -> Automaton:
     if left_out:
         found = _narrowed(found, texts(left_out).complement(), "not", report)
     return _counted(found, facts.length, report)
+
+
+def bounded(size: Size, what: str, report: Reports) -> Size:
+    """The size without bounds that are too large for any backend; ``what`` is "Length" or "Items"."""
+    if size.minimum > LARGEST_COUNT:
+        report(f"min{what}", f"{size.minimum} is too much: not enforced")
+        size = replace(size, minimum=0)
+    if size.maximum is not None and size.maximum > LARGEST_COUNT:
+        report(f"max{what}", f"{size.maximum} is too much: not enforced")
+        size = replace(size, maximum=None)
+    return size
 
 
 def _narrowed(found: Automaton, part: Automaton, keyword: str, report: Reports) -> Automaton:
@@ -144,7 +156,8 @@ class TextRules:
         key = (found, 0, "")
         if key not in self._known:
             body = to_rules(found, self.builder, "raw")
-            self._known[key] = body if isinstance(body, Ref | Text | Chars) else self.builder.define("raw", body)
+            simple = body is NOTHING or isinstance(body, Ref | Text | Chars)
+            self._known[key] = body if simple else self.builder.define("raw", body)
         return self._known[key]
 
 

@@ -17,7 +17,9 @@ patterns: st.SearchStrategy[str] = st.recursive(
         st.tuples(inner, inner).map("".join)
         | st.tuples(inner, inner).map("|".join)
         | inner.map(lambda p: f"({p})")
-        | st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,}", "{0,2}", "*?"])).map(lambda t: f"(?:{t[0]}){t[1]}")
+        | st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,}", "{0,2}", "*?"])).map(
+            lambda t: f"(?:{t[0]}){t[1]}"
+        )
     ),
     max_leaves=8,
 )

@@ -120,7 +120,10 @@ def test_what_cannot_be_said_is_reported(schema: Any, path: str, keyword: str) -
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"properties": {"a": {"minLength": 5, "maxLength": 3}}}, "at /properties/a: minLength 5 is more than maxLength 3"),
+        (
+            {"properties": {"a": {"minLength": 5, "maxLength": 3}}},
+            "at /properties/a: minLength 5 is more than maxLength 3",
+        ),
         ({"minItems": 2, "maxItems": 1}, "minItems 2 is more than maxItems 1"),
         ({"minimum": 2, "maximum": 1}, "the minimum 2 is more than the maximum 1"),
     ],
@@ -147,7 +150,10 @@ def test_invalid_schemas_are_named(schema: Any, message: str) -> None:
 
 
 def test_objects_can_be_closed() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "object"}, "b": {"additionalProperties": True, "type": "object"}}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "object"}, "b": {"additionalProperties": True, "type": "object"}},
+    }
     is_closed = Recogniser(printed(schema, open_objects=False)).matches
     assert is_closed('{"a":{"any":1},"b":{"x":1}}')
     assert not is_closed('{"c":1}')
@@ -190,7 +196,15 @@ def test_raw_listed_values_that_hold_the_delimiter_are_left_out() -> None:
 def test_raw_texts_of_a_union_do_not_start_like_its_other_types() -> None:
     union, _ = raw({"type": ["string", "integer", "null"]}, "</v>", ("integer", "null"))
     assert union is not None
-    assert [union.matches(t) for t in ("a1", " 1", "-x", "nul", "null", "[1]", "")] == [True, False, False, True, False, True, True]
+    assert [union.matches(t) for t in ("a1", " 1", "-x", "nul", "null", "[1]", "")] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
     assert unlike(frozenset()).matches("1")
 
 
@@ -217,7 +231,12 @@ def test_optional_members_are_linear() -> None:
 
 
 def test_fifty_tools_with_ten_parameters() -> None:
-    kinds = [{"type": "string"}, {"type": "integer"}, {"enum": ["a", "b"]}, {"type": "array", "items": {"type": "string"}}]
+    kinds = [
+        {"type": "string"},
+        {"type": "integer"},
+        {"enum": ["a", "b"]},
+        {"type": "array", "items": {"type": "string"}},
+    ]
     tools = [
         {"type": "object", "properties": {f"arg_{n}_{i}": kinds[i % 4] for i in range(10)}, "required": [f"arg_{n}_0"]}
         for n in range(50)

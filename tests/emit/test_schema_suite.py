@@ -29,7 +29,19 @@ def suite() -> Path:
     if not tests.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         wanted = RELEASE.replace("-", "==")
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", wanted, "-d", CACHE]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            wanted,
+            "-d",
+            CACHE,
+        ]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=120)
             with tarfile.open(CACHE / f"{RELEASE}.tar.gz") as archive:
@@ -40,7 +52,9 @@ def suite() -> Path:
 
 
 def spellings(value: Any) -> dict[str, None]:
-    return dict.fromkeys((json.dumps(value, separators=(",", ":")), json.dumps(value), json.dumps(value, ensure_ascii=False)))
+    return dict.fromkeys(
+        (json.dumps(value, separators=(",", ":")), json.dumps(value), json.dumps(value, ensure_ascii=False))
+    )
 
 
 def judged(group: dict[str, Any]) -> tuple[Counter[str], list[str]]:
