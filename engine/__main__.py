@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__, catalog, checks, trace
+from .constraint import Constraint
 from .errors import ChatpegError, Problem, UnknownFormat
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .grammar import Chat, Grammar
@@ -239,12 +240,24 @@ def _emit(options: argparse.Namespace) -> int:
         response_format=None if schema is None else {"type": "json_schema", "json_schema": schema},
         strict_schema=options.strict_schema,
     )
-    constraint = getattr(chat, options.target)(prompt=options.prompt)
+    constraint: Constraint = getattr(chat, options.target)(prompt=options.prompt)
+    for line in _said_of(constraint):
+        print(line, file=sys.stderr)
     if options.json:
         print(_json(constraint.llama_server(), indent=2))
-    else:
-        print(constraint.grammar, end="" if constraint.grammar.endswith("\n") else "\n")
+    elif constraint.grammar is not None:
+        sys.stdout.write(constraint.grammar)
     return 0
+
+
+def _said_of(constraint: Constraint) -> Iterator[str]:
+    """What a user has to know beside the grammar."""
+    if constraint.grammar is None:
+        yield "nothing to constrain"
+    if constraint.lazy:
+        yield f"lazy: constrained from {' or '.join(map(_json, constraint.triggers))} on"
+    for one in constraint.warnings:
+        yield f"warning: {one.tool or 'schema'} {one.path}: {one.keyword}: {one.action}"
 
 
 def _trace(options: argparse.Namespace) -> int:

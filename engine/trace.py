@@ -46,7 +46,7 @@ def pieces(text: str, events: Iterable[Event], message: Message) -> list[Piece]:
     >>> parser = chatpeg.load("hermes").bind().parser()
     >>> events = parser.feed("Hi <tool_call>{}</tool_call>") + parser.finish()
     >>> [(piece.label, piece.text) for piece in pieces(parser.input_text, events, parser.message)]
-    [('content', 'Hi '), ('malformed', '<tool_call>{}</tool_call>')]
+    [('content', 'Hi'), ('malformed', ' <tool_call>{}</tool_call>')]
     """
     owners = [(MARKUP, -1)] * len(text)
     for label, start, end in (*_regions(events), *_listed(message)):
