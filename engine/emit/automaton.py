@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeVar
 
 from ..errors import ChatpegError
@@ -108,7 +109,7 @@ def texts(values: Iterable[str]) -> Automaton:
     words = sorted(set(values))
     return explore(
         tuple(words),
-        lambda rest: _heads(rest),
+        _heads,
         lambda rest: "" in rest,
     )
 
@@ -198,7 +199,7 @@ def sweep(edges: Sequence[Edge[int]]) -> Iterable[tuple[int, int, frozenset[int]
         by_cut.setdefault(high + 1, []).append((-1, target))
     cuts = sorted(by_cut)
     count: dict[int, int] = {}
-    for cut, following in zip(cuts, cuts[1:], strict=False):
+    for cut, following in pairwise(cuts):
         for change, target in by_cut[cut]:
             count[target] = count.get(target, 0) + change
         if not 0xD800 <= cut <= 0xDFFF:

@@ -16,8 +16,8 @@ from .simplify import simplified
 def ebnf(rules: Rules) -> str:
     """The rules as EBNF text, the start rule first and named ``root``.
 
-    >>> print(ebnf(Rules({"main": Seq((Text("é\\\\n"), Rep(Chars(((97, 99),)), 2, 9)))}, "main")), end="")
-    root ::= "\\\\u00E9\\\\n" [a-c]{2,9}
+    >>> print(ebnf(Rules({"main": Seq((Text("é"), Rep(Chars(((97, 99),)), 2, 9)))}, "main")), end="")
+    root ::= "\\u00E9" [a-c]{2,9}
     """
     rules = simplified(rules)
     names = _names(rules)
@@ -26,12 +26,14 @@ def ebnf(rules: Rules) -> str:
 
 
 def _names(rules: Rules) -> dict[str, str]:
-    """Names that do not begin with a digit; the start rule's is ``root``, and no other's."""
-    names = {name: f"r-{name}" if name == "root" or not name[0].isalpha() else name for name in rules.rules}
-    taken = set(names.values()) - {names[rules.root]}
-    for name in names:
-        while names[name] != name and list(names.values()).count(names[name]) > 1 and names[name] in taken:
-            names[name] = f"r-{names[name]}"
+    """Names that begin with a letter; the start rule's is ``root``, and no other's."""
+    names: dict[str, str] = {}
+    for name in rules.rules:
+        printed = name if name[0].isalpha() and name != "root" else f"r-{name}"
+        # Another rule may be called so already.
+        while printed != name and printed in rules.rules:
+            printed = f"r-{printed}"
+        names[name] = printed
     return names | {rules.root: "root"}
 
 

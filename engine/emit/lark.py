@@ -2,16 +2,16 @@
 
 Its lexer takes the longest terminal and never goes back by more than one character, so each terminal is one
 character: then every rule means what it says. Its parser is Earley without a short cut for right recursion and
-gives up after some 2000 open items, so rules that call themselves last are turned round (`_turned`).
+gives up after some 2000 open items, so rules that call themselves last are turned round (`turned`).
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
+from .automaton_rules import sequence
 from .charset import Ranges
 from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
-from .automaton_rules import sequence
 from .simplify import choice, simplified
 
 
@@ -21,7 +21,7 @@ def lark(rules: Rules) -> str:
     >>> print(lark(Rules({"main": Seq((Text("ab"), Rep(Chars(((97, 99),)), 0, None)))}, "main")), end="")
     start: "a" "b" /[a-c]/*
     """
-    rules = simplified(_turned(simplified(rules)))
+    rules = simplified(turned(simplified(rules)))
     names = {name: f"r_{name.replace('-', '_')}" for name in rules.rules} | {rules.root: "start"}
     order = [rules.root, *(name for name in rules.rules if name != rules.root)]
     return "".join(f"{names[name]}: {_body(rules.rules[name], names)}\n" for name in order)
@@ -90,7 +90,7 @@ def _code(point: int) -> str:
 # Turning right recursion round
 
 
-def _turned(rules: Rules) -> Rules:
+def turned(rules: Rules) -> Rules:
     """Groups of rules that call each other in last place alone, as left recursion.
 
     For each rule of such a group that is called from outside, a rule for each member says what may be read on the
@@ -129,7 +129,7 @@ def _steps(body: Expr, group: set[str]) -> list[tuple[Expr, str | None]] | None:
         case Rep(item, 0, 1):
             optional = _steps(item, group)
             return None if optional is None else [(EMPTY, None), *optional]
-        case Seq(items) if not any(_calls(item, group) for item in items[:-1]):
+        case Seq(items) if items and not any(_calls(item, group) for item in items[:-1]):
             last = _steps(items[-1], group)
             return None if last is None else [(sequence([*items[:-1], before]), target) for before, target in last]
         case _:
@@ -173,10 +173,10 @@ def _groups(rules: Rules) -> list[set[str]]:
     stack: list[str] = []
     on_stack: set[str] = set()
     groups: list[set[str]] = []
-    for root in calls:
+    for root, called in calls.items():
         if root in index:
             continue
-        work = [(root, iter(calls[root]))]
+        work = [(root, iter(called))]
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)

@@ -52,6 +52,7 @@ class SchemaLowering:
         builder: Builder,
         dialect: Dialect = JSON,
         root_schema: Schema = True,
+        *,
         warnings: list[Relaxed] | None = None,
         strict: bool = False,
         open_objects: bool = True,
@@ -69,11 +70,25 @@ class SchemaLowering:
         self._values: dict[tuple[frozenset[int], frozenset[str]], Expr] = {}
         self._open: dict[tuple[frozenset[int], frozenset[str]], Ref | None] = {}
         self._reported: set[Relaxed] = set()
+        self._writers: tuple[tuple[frozenset[str], Callable[[Conj, list[Facts]], Expr]], ...] = (
+            (frozenset({"object"}), self._objects),
+            (frozenset({"array"}), self._arrays),
+            (STRINGS, self._strings),
+            (NUMBERS, self._numbers),
+            (frozenset({"boolean", "null"}), self._others),
+        )
 
     def under(self, root_schema: Schema, tool: str) -> SchemaLowering:
         """The same for another document: rules of unrestricted values are shared."""
         return SchemaLowering(
-            self.builder, self.dialect, root_schema, self.warnings, self.strict, self.open_objects, tool, self.shared
+            self.builder,
+            self.dialect,
+            root_schema,
+            warnings=self.warnings,
+            strict=self.strict,
+            open_objects=self.open_objects,
+            tool=tool,
+            shared=self.shared,
         )
 
     def value(self, schema: Schema | Conj, path: str = "", kinds: frozenset[str] = KINDS) -> Expr:
@@ -200,10 +215,10 @@ class SchemaLowering:
             return self.shared.plain("value")
         free = [facts for facts in found if facts.values is None]
         choices: list[Expr] = []
-        for kinds, write in _WRITERS:
+        for kinds, write in self._writers:
             mine = [facts for facts in free if any(not self.expander.void_kind(facts, k) for k in facts.kinds & kinds)]
             if mine:
-                choices.append(write(self, conj, mine))
+                choices.append(write(conj, mine))
         choices += self._listed(conj, [facts for facts in found if facts.values is not None])
         return either(choices)
 
@@ -234,7 +249,7 @@ class SchemaLowering:
         every = self.shared.plain("number")
         return every if every in choices else either(choices)
 
-    def _others(self, conj: Conj, found: list[Facts]) -> Expr:
+    def _others(self, _: Conj, found: list[Facts]) -> Expr:
         values = [v for v in (True, False, None) if any(self.expander.satisfies(facts, v) for facts in found)]
         return either([Text(self.dialect.write(value) or "") for value in values])
 
@@ -250,10 +265,3 @@ class SchemaLowering:
 
 
 _PLAIN = frozenset({"value", "string", "integer", "number", "boolean", "null", "object", "array"})
-_WRITERS: tuple[tuple[frozenset[str], Callable[[SchemaLowering, Conj, list[Facts]], Expr]], ...] = (
-    (frozenset({"object"}), SchemaLowering._objects),
-    (frozenset({"array"}), SchemaLowering._arrays),
-    (STRINGS, SchemaLowering._strings),
-    (NUMBERS, SchemaLowering._numbers),
-    (frozenset({"boolean", "null"}), SchemaLowering._others),
-)

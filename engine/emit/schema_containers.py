@@ -11,7 +11,7 @@ from .dialect import first_written
 from .rules import NOTHING, Builder, Expr, Text
 from .schema_expand import Expander, item_conj
 from .schema_facts import Conj, Contains, Facts, Size
-from .schema_items import MOST_CONTAINING_RULES, Layout, containing_list, containing_rules, item_list
+from .schema_items import MOST_CONTAINING_RULES, Counts, Layout, containing_list, item_list
 from .schema_members import MOST_COUNTED_RULES, Extra, Member, MemberList, Members, either, joined_all, members
 from .schema_shared import Shared
 from .schema_texts import bounded
@@ -123,15 +123,16 @@ def _items(lowers: Lowers, conj: Conj, facts: Facts, size: Size) -> tuple[Expr, 
     conjs = [item_conj(facts, i) for i in range(positions + 1)]
     if len(facts.contains) == 1:
         wanted = facts.contains[0]
-        if containing_rules(positions, wanted.size, size) <= MOST_CONTAINING_RULES:
-            return _containing(lowers, conjs, wanted, size)
+        counts = Counts(positions, wanted.size, size)
+        if counts.states() <= MOST_CONTAINING_RULES:
+            return _containing(lowers, conjs, wanted, counts)
     if facts.contains:
         lowers.reporter(conj)("contains", "not enforced: too many counts at once")
     *front, rest = [lowers.value(each) for each in conjs]
     return item_list(Layout(tuple(front), rest, size), lowers.shared.separator)
 
 
-def _containing(lowers: Lowers, conjs: list[Conj], wanted: Contains, size: Size) -> tuple[Expr, bool]:
+def _containing(lowers: Lowers, conjs: list[Conj], wanted: Contains, counts: Counts) -> tuple[Expr, bool]:
     opposite = wanted.item.below({"not": wanted.item.schema})
 
     def kinds(index: int) -> tuple[Expr, Expr]:
@@ -140,4 +141,4 @@ def _containing(lowers: Lowers, conjs: list[Conj], wanted: Contains, size: Size)
         other = conj if wanted.size.maximum is None else (*conj, opposite)
         return lowers.value(other), lowers.value((*conj, wanted.item))
 
-    return containing_list(lowers.builder, lowers.shared.separator, kinds, len(conjs) - 1, wanted.size, size)
+    return containing_list(lowers.builder, lowers.shared.separator, kinds, counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import isfinite
 
 from .automaton import Automaton
 from .schema_refs import Node
@@ -151,7 +152,7 @@ def canonical(value: object) -> object:
         case bool():
             return "boolean", value
         case int() | float():
-            return "number", Fraction(value) if value == value and abs(value) != float("inf") else str(value)
+            return "number", Fraction(value) if isfinite(value) else str(value)
         case dict():
             return "object", frozenset((key, canonical(item)) for key, item in value.items())
         case list() | tuple():
@@ -172,7 +173,7 @@ def kind_of(value: object) -> str:
         case bool():
             return "boolean"
         case int() | float():
-            return "integer" if value == value and abs(value) != float("inf") and value == int(value) else "fraction"
+            return "integer" if isfinite(value) and value == int(value) else "fraction"
         case str():
             return "string"
         case list() | tuple():

@@ -52,27 +52,47 @@ def _tail(rest: Expr, count: int, size: Size, separator: Expr) -> Expr:
     return Rep(joined_all([separator, rest]), least, most)
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Items with a place of their own, how many items are wanted that count, and how many there may be."""
+
+    positions: int
+    wanted: Size
+    size: Size
+
+    @property
+    def most(self) -> int:
+        """How many items have to be counted."""
+        return max(self.positions, self.size.minimum, self.size.maximum or 0)
+
+    @property
+    def most_wanted(self) -> int:
+        """How many of those that count."""
+        return max(self.wanted.minimum, self.wanted.maximum or 0)
+
+    def states(self) -> int:
+        """How many states `containing_list` has at most."""
+        return (1 + self.most) * (1 + self.most_wanted)
+
+
 def containing_list(
     builder: Builder,
     separator: Expr,
     kinds: Callable[[int], tuple[Expr, Expr]],
-    positions: int,
-    wanted: Size,
-    size: Size,
+    counts: Counts,
 ) -> tuple[Expr, bool]:
     """The same where some items have to satisfy ``contains``. ``kinds(i)``: what item i is if it does not count, if it does.
 
     A state is how many items are written and how many of them count, both as far as it matters.
     """
-    most = max(positions, size.minimum, size.maximum or 0)
-    most_wanted = max(wanted.minimum, 0 if wanted.maximum is None else wanted.maximum)
+    wanted, size = counts.wanted, counts.size
     states: dict[tuple[int, int], Expr] = {}
 
     def may_end(count: int, hits: int) -> bool:
         return count >= size.minimum and hits >= wanted.minimum
 
     def state(count: int, hits: int) -> Expr:
-        key = (min(count, most), min(hits, most_wanted))
+        key = (min(count, counts.most), min(hits, counts.most_wanted))
         if key not in states:
             ref = states[key] = builder.reserve("items")
             builder.fill(ref, _further(*key))
@@ -88,14 +108,9 @@ def containing_list(
             return [NOTHING]
         other, hit = kinds(count)
         choices = [joined_all([other, state(count + 1, hits)])] if other is not NOTHING else []
-        if wanted.maximum is None or hits < wanted.maximum:
-            if not (wanted.maximum is None and hits >= wanted.minimum):
-                choices.append(joined_all([hit, state(count + 1, hits + 1)]))
+        # Without an upper bound it is not counted on: then an item that would count is any other.
+        if hits < (wanted.minimum if wanted.maximum is None else wanted.maximum):
+            choices.append(joined_all([hit, state(count + 1, hits + 1)]))
         return choices
 
     return either(step(0, 0)), may_end(0, 0)
-
-
-def containing_rules(positions: int, wanted: Size, size: Size) -> int:
-    """How many states `containing_list` has at most."""
-    return (1 + max(positions, size.minimum, size.maximum or 0)) * (1 + max(wanted.minimum, wanted.maximum or 0))

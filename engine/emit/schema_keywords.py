@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from ..errors import EmitError, RequestError
@@ -17,8 +18,26 @@ Patterns = Callable[[Node, str, str], Automaton | None]
 
 #: Keywords that constrain nothing here. Any unknown one is an annotation too, as the standard says.
 ANNOTATIONS = frozenset(
-    "title description default examples example $comment $schema $id $anchor $defs definitions deprecated readOnly"
-    " writeOnly contentEncoding contentMediaType contentSchema $vocabulary".split()
+    {
+        "title",
+        "description",
+        "default",
+        "examples",
+        "example",
+        "$comment",
+        "$schema",
+        "$id",
+        "$anchor",
+        "$defs",
+        "definitions",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "$vocabulary",
+    }
 )
 TYPES: dict[str, frozenset[str]] = {kind: frozenset({kind}) for kind in KINDS - {"fraction"}} | {"number": NUMBERS}
 
@@ -35,9 +54,7 @@ def checked(node: Node) -> Mapping[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) != float("inf")
-    )
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def _is_count(value: object) -> bool:
@@ -82,9 +99,21 @@ FORMS: dict[str, tuple[Callable[[object], bool], str]] = {
         ("exclusiveMinimum", "exclusiveMaximum"), (lambda v: isinstance(v, bool) or _is_number(v), "a number")
     ),
     **dict.fromkeys(
-        "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(), _COUNT
+        (
+            "minLength",
+            "maxLength",
+            "minItems",
+            "maxItems",
+            "minProperties",
+            "maxProperties",
+            "minContains",
+            "maxContains",
+        ),
+        _COUNT,
     ),
-    **dict.fromkeys("not if then else contains additionalProperties propertyNames unevaluatedItems".split(), _SCHEMA),
+    **dict.fromkeys(
+        ("not", "if", "then", "else", "contains", "additionalProperties", "propertyNames", "unevaluatedItems"), _SCHEMA
+    ),
     **dict.fromkeys(("unevaluatedProperties",), _SCHEMA),
     "items": (lambda value: _is_schema(value) or _is_schemas(value), "a schema"),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _SCHEMAS),
@@ -111,17 +140,17 @@ def _size(node: Node, schema: Mapping[str, Any], least: str, most: str) -> Size:
     return size
 
 
-def _types(_: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
+def _types(_: Patterns, _node: Node, schema: Mapping[str, Any]) -> Facts:
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     kinds: frozenset[str] = frozenset().union(*(TYPES[name] for name in names))
     return Facts(kinds=kinds | {"null"} if schema.get("nullable") is True else kinds)
 
 
-def _values(_: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
+def _values(_: Patterns, _node: Node, schema: Mapping[str, Any]) -> Facts:
     return Facts(values=tuple(schema["enum"]))
 
 
-def _const(_: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
+def _const(_: Patterns, _node: Node, schema: Mapping[str, Any]) -> Facts:
     return Facts(values=(schema["const"],))
 
 
@@ -147,7 +176,7 @@ def _bound(value: Fraction, strict: bool, lower: bool) -> Bounds:
     return Bounds(lower=value, lower_open=strict) if lower else Bounds(upper=value, upper_open=strict)
 
 
-def _multiple(_: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
+def _multiple(_: Patterns, _node: Node, schema: Mapping[str, Any]) -> Facts:
     return Facts(multiples=frozenset({fraction(schema["multipleOf"])}))
 
 
@@ -160,7 +189,7 @@ def _pattern(patterns: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts
     return ANYTHING if language is None else Facts(languages=frozenset({language}))
 
 
-def _format(patterns: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
+def _format(_: Patterns, node: Node, schema: Mapping[str, Any]) -> Facts:
     language = format_language(schema["format"])
     if schema["format"] in NOT_REGULAR:
         return Facts(unsaid=(("string", "format", node),))

@@ -49,16 +49,6 @@ class References:
             return None
         return _follow(start, unquote(fragment))
 
-    def dynamic(self, node: Node, reference: str) -> Node | None:
-        """The outermost place with that dynamic anchor: the document's own, where it is the root's."""
-        found = self.target(node, reference)
-        anchor = urldefrag(reference).fragment
-        if found is None or not isinstance(found.schema, Mapping) or found.schema.get("$dynamicAnchor") != anchor:
-            return found
-        if isinstance(self.root.schema, Mapping) and self.root.schema.get("$dynamicAnchor") == anchor:
-            return self.root
-        return found
-
     def is_ambiguous(self, reference: str) -> bool:
         """Whether several places carry the dynamic anchor, so that the way here decides."""
         anchor = urldefrag(reference).fragment
@@ -78,7 +68,7 @@ class References:
         while stack:
             node, value, base = stack.pop()
             if isinstance(value, Mapping):
-                base = self._name(Node(value, node.path), base, named)
+                base = self._name(Node(value, node.path), value, base, named)
                 children = [(key, item) for key, item in value.items() if key not in _LITERAL_KEYWORDS]
             elif isinstance(value, list):
                 children = [(str(i), item) for i, item in enumerate(value)]
@@ -86,15 +76,14 @@ class References:
                 continue
             stack += [(node.below(item, key), item, base) for key, item in children]
 
-    def _name(self, node: Node, base: str, named: dict[str, Node]) -> str:
-        assert isinstance(node.schema, Mapping)
-        identifier = node.schema.get("$id")
+    def _name(self, node: Node, schema: Mapping[str, Any], base: str, named: dict[str, Node]) -> str:
+        identifier = schema.get("$id")
         if isinstance(identifier, str):
             base = urldefrag(urljoin(base, identifier)).url
             named.setdefault(base, node)
-        self._bases[id(node.schema)] = base
+        self._bases[id(schema)] = base
         for keyword in ("$anchor", "$dynamicAnchor"):
-            anchor = node.schema.get(keyword)
+            anchor = schema.get(keyword)
             if isinstance(anchor, str):
                 named.setdefault(f"{base}#{anchor}", node)
         return base

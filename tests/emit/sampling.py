@@ -12,7 +12,7 @@ from chatpeg.emit.schema import JSON, Dialect, Relaxed, SchemaLowering
 def lowered(schema: object, dialect: Dialect = JSON, **options: object) -> tuple[Rules | None, list[Relaxed]]:
     """The rules of a schema's values, None if there are none, and what was relaxed."""
     builder, warnings = Builder(), []
-    lowering = SchemaLowering(builder, dialect, schema, warnings, **options)
+    lowering = SchemaLowering(builder, dialect, schema, warnings=warnings, **options)
     value = lowering.value(schema)
     rules = None if value == NOTHING else Rules({**builder.rules, "start": value}, "start")
     return rules, warnings

@@ -7,14 +7,13 @@ from random import Random
 from typing import Any
 
 import jsonschema
+from chatpeg.emit.gbnf import gbnf
+from chatpeg.emit.simplify import simplified
+from chatpeg.errors import EmitError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recogniser import Recogniser
 from sampling import Sampler, lowered
-
-from chatpeg.emit.gbnf import gbnf
-from chatpeg.emit.simplify import simplified
-from chatpeg.errors import EmitError
 
 NAMES = ["a", "ab", "b", "x-1"]
 scalars: st.SearchStrategy[Any] = (

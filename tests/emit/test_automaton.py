@@ -6,11 +6,6 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from recogniser import Recogniser
-from sampling import Sampler
-
 from chatpeg.emit.automaton import (
     Automaton,
     TooLarge,
@@ -29,6 +24,10 @@ from chatpeg.emit.charset import ANY, charset
 from chatpeg.emit.gbnf import gbnf
 from chatpeg.emit.nfa import compiled, concat, repeat
 from chatpeg.emit.rules import NOTHING, Alt, Builder, Chars, Expr, Rep, Rules, Seq, Text
+from hypothesis import given
+from hypothesis import strategies as st
+from recogniser import Recogniser
+from sampling import Sampler
 
 SHORT = ["".join(word) for length in range(5) for word in product("abc", repeat=length)]
 

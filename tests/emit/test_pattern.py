@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from chatpeg.emit.pattern import PatternError, PatternUnsupported, matching, pattern
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from chatpeg.emit.pattern import PatternError, PatternUnsupported, matching, pattern
 
 atoms = st.sampled_from(["a", "b", "1", "[ab]", "[^a]", r"\d", r"\W", "x", "-", "^", "$", "(?:ab)", "[a-x]"])
 patterns: st.SearchStrategy[str] = st.recursive(

@@ -7,14 +7,13 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from recogniser import Recogniser
-from sampling import lowered, printed
-
 from chatpeg.emit.automaton import text, until
 from chatpeg.emit.gbnf import gbnf
 from chatpeg.emit.rules import Alt, Builder, Rules
 from chatpeg.emit.schema import SchemaLowering, unlike
 from chatpeg.errors import EmitError, RequestError
+from recogniser import Recogniser
+from sampling import lowered, printed
 
 CLOSED = {"additionalProperties": False}
 

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recogniser import Recogniser
-from sampling import lowered
-
 from chatpeg.emit.gbnf import gbnf
 from chatpeg.errors import ChatpegError, EmitError
+from recogniser import Recogniser
+from sampling import lowered
 
 RELEASE = "jsonschema-4.26.0"
 CACHE = Path(os.environ.get("CHATPEG_CACHE", Path(tempfile.gettempdir()) / "chatpeg-test-cache"))
