@@ -23,18 +23,17 @@ LAYERS = {
     "json": ("jsonscan", ""),
     "schema": ("schema_types request", "source"),
     "values": ("values", "json schema"),
-    "analysis": ("search openings delimiters analysis holdback checks", "source notation"),
+    "analysis": ("search openings delimiters analysis", "source notation"),
     "program": ("program", "analysis"),
     "compiler": ("compiler", "source notation analysis program"),
+    "checks": ("flow holdback checks", "source notation analysis program compiler"),
     "machine": ("machine", "json program"),
     "message": ("message events", "source"),
-    "parser": ("stops calls regions parser", "source json program machine message schema values"),
-    "emit": ("emit.*", "source notation analysis schema values"),
-    "request": (
-        "grammar constraint catalog __init__",
-        "source notation schema values analysis program compiler machine message parser emit",
-    ),
-    "commands": ("trace __main__", "source notation analysis message parser request"),
+    "parser": ("stops calls regions parser", "source json schema values program machine message"),
+    "emit": ("emit.* emission constraint", "source notation schema values analysis program machine"),
+    "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
+    "names": ("catalog __init__", "source notation message parser checks emit bind"),
+    "commands": ("trace __main__", "source notation message parser checks emit bind names"),
 }
 
 
