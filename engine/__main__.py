@@ -19,6 +19,7 @@ from .constraint import Constraint
 from .errors import ChatpegError, Problem, UnknownFormat
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .grammar import Chat, Grammar
+from .holdback import holdback
 from .message import Message, ToolCall
 from .parser import Parser
 from .source import Source, Span
@@ -184,14 +185,16 @@ def _check(options: argparse.Namespace) -> int:
 
 def _check_one(name: str) -> int:
     one = catalog.shipped().get(name)
-    problems = checks.check_file(one.path if one else _existing(name))
+    path = one.path if one else _existing(name)
+    loaded, problems = checks.check_file(path)
     for problem in problems:
         print(problem.render(), end="\n\n")
-    return 1 if any(map(_is_error, problems)) else 0
-
-
-def _is_error(problem: Problem) -> bool:
-    return problem.severity == "error"
+    if loaded is None or any(problem.severity == "error" for problem in problems):
+        return 1
+    print(f"{name}: no errors")
+    for held in () if path.parent.name == "lib" else holdback(loaded):
+        print(f"  {held.label} holds back {held.text}")
+    return 0
 
 
 def _existing(name: str) -> Path:

@@ -26,7 +26,7 @@ LAYERS = {
     "analysis": ("search openings delimiters analysis", "source notation"),
     "program": ("program", "analysis"),
     "compiler": ("compiler", "source notation analysis program"),
-    "checks": ("flow holdback checks", "source notation analysis program compiler"),
+    "checks": ("flow holdback checks check_rules check_labels check_delimiters", "source notation analysis program compiler"),
     "machine": ("machine", "json program"),
     "message": ("message events", "source"),
     "parser": ("stops calls regions parser", "source json schema values program machine message"),
