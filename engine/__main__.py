@@ -187,14 +187,13 @@ def _check_one(name: str) -> int:
     one = catalog.shipped().get(name)
     path = one.path if one else _existing(name)
     loaded, problems = checks.check_file(path)
-    for problem in problems:
-        print(problem.render(), end="\n\n")
-    if loaded is None or any(problem.severity == "error" for problem in problems):
-        return 1
-    print(f"{name}: no errors")
-    for held in () if path.parent.name == "lib" else holdback(loaded):
-        print(f"  {held.label} holds back {held.text}")
-    return 0
+    shown = [problem.render() for problem in problems]
+    sound = loaded is not None and all(problem.severity != "error" for problem in problems)
+    if loaded is not None and sound:
+        held = [] if path.parent.name == "lib" else holdback(loaded)
+        shown.append("\n".join([f"{name}: no errors", *(f"  {one.label} holds back {one.text}" for one in held)]))
+    print("\n\n".join(shown))
+    return 0 if sound else 1
 
 
 def _existing(name: str) -> Path:

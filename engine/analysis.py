@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from .delimiters import NoLiteral, before_commit, openings, reached
+from .loader import Loaded
 from .nodes import (
     And,
     Any,
@@ -56,7 +57,7 @@ def nullable(node: Expression, rules: frozenset[str]) -> bool:
     match node:
         case Literal(text=text):
             return not text
-        case Class() | Any() | Never():
+        case Class() | Any() | Never() | Not(item=Literal(text="")):
             return False
         case End() | And() | Not() | Commit() | Until() | ParamValue() | Same():
             return True
@@ -249,3 +250,21 @@ def opening_literals(node: Expression, rules: Rules) -> tuple[str, ...] | NoLite
         return tuple(opening.literal for opening in openings(node, rules))
     except NoLiteral as failure:
         return failure
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A loaded grammar and what the checks look at; ``library``: its rules are for others to use, in any label."""
+
+    loaded: Loaded
+    rules: Rules
+    places: tuple[Place, ...]
+    empty: frozenset[str]
+    library: bool
+
+
+def facts(loaded: Loaded, library: bool) -> Facts:
+    """What is known of ``loaded``; its rules must not be left-recursive."""
+    rules = dict(loaded.rules)
+    roots = [loaded.start, *loaded.triggers, *(rules if library else ())]
+    return Facts(loaded, rules, tuple(places(rules, roots)), nullable_rules(rules), library)

@@ -46,6 +46,12 @@ def overlap(one: Ranges, other: Ranges) -> bool:
     return any(low <= b and a <= high for low, high in one for a, b in other)
 
 
+def common(one: Ranges, other: Ranges) -> Ranges:
+    """The code points of both sets."""
+    both = ((max(low, a), min(high, b)) for low, high in one for a, b in other)
+    return normal(tuple((low, high) for low, high in both if low <= high))
+
+
 def blank(ranges: Ranges) -> bool:
     """Whether the set holds blanks only."""
     return all(high - low < 32 and all(chr(c) in BLANKS for c in range(low, high + 1)) for low, high in ranges)

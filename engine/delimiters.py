@@ -60,7 +60,8 @@ def _cut(node: Expression, rules: Rules) -> tuple[Expression, bool]:
             kept: list[Expression] = []
             for item in items:
                 part, cut = _cut(item, rules)
-                kept.append(part)
+                if not isinstance(item, Commit):
+                    kept.append(part)
                 if cut:
                     return Sequence(tuple(kept), span), True
             return node, False

@@ -8,7 +8,7 @@ hence the edge from there to its other alternative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -17,7 +17,7 @@ import regex
 from . import charset
 from . import program as op
 from .compiler import _Compiler
-from .nodes import Expression, Label, Rule
+from .nodes import Drop, Expression, Label, Rule
 from .openings import Continuation
 from .program import Instruction, Program
 from .search import Search
@@ -27,6 +27,7 @@ Stack = tuple[tuple[int, int], ...]
 """Open choices: where each goes on when it fails, and the instruction that opened it."""
 State = tuple[int, Stack]
 NAME_LENGTH = 128
+"""The longest tool name that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,17 @@ class Reading:
         return Reading(count, self.blanks or other.blanks, self.endless or other.endless)
 
 
+Edges = dict[State, list[tuple[State, Reading]]]
 NOTHING, BLANKS, ENDLESS = Reading(), Reading(blanks=True), Reading(endless=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Where an instruction comes from: its expression, the labels around it, its rule, whether in a predicate."""
+class Origin:
+    """Where an instruction comes from: its expression, the labels around it (``drop`` among them), and its rule."""
 
     span: Span
     labels: tuple[str, ...]
     rule: str
-    predicate: bool
 
 
 class _Traced(_Compiler):
@@ -63,7 +64,7 @@ class _Traced(_Compiler):
 
     def __init__(self, rules: dict[str, Rule], text_labels: frozenset[str], start: str) -> None:
         super().__init__(rules, text_labels)
-        self.origins: list[Site] = []
+        self.origins: list[Origin] = []
         self.span = rules[start].span
         self.labels: tuple[str, ...] = ()
         self.rule = start
@@ -78,12 +79,13 @@ class _Traced(_Compiler):
         super().terminal(node, *instruction)
 
     def note(self) -> None:
-        self.origins.append(Site(self.span, self.labels, self.rule, bool(self.predicate)))
+        self.origins.append(Origin(self.span, self.labels, self.rule))
 
     def expression(self, node: Expression, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
         span, self.span = self.span, node.span
+        labels, self.labels = self.labels, (*self.labels, "drop") if isinstance(node, Drop) else self.labels
         super().expression(node, k, opened)  # type: ignore[arg-type]
-        self.span = span
+        self.span, self.labels = span, labels
 
     def label(self, node: Label, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
         labels, self.labels = self.labels, (*self.labels, node.name)
@@ -106,8 +108,8 @@ class Flow:
     """The reachable states of a program with their edges. ``origins`` says where each instruction comes from."""
 
     program: Program
-    origins: tuple[Site, ...]
-    edges: dict[State, list[tuple[State, Reading]]] = field(default_factory=dict)
+    origins: tuple[Origin, ...]
+    edges: Edges = field(default_factory=dict)
     read: dict[State, Reading] = field(default_factory=dict)
     at_start: set[State] = field(default_factory=set)
 
@@ -119,7 +121,7 @@ def flow(rules: dict[str, Rule], start: str, text_labels: frozenset[str]) -> Flo
     found = Flow(program, tuple(compiler.origins))
     _explore(found)
     _measure(found)
-    _begin(found)
+    found.at_start = silent([(0, ())], found.edges, program.code)
     return found
 
 
@@ -279,6 +281,20 @@ def waiting(instruction: Instruction, open_: bool) -> Reading:
             return NOTHING
 
 
+def silent(found_from: Iterable[State], edges: Edges, code: tuple[Instruction, ...]) -> set[State]:
+    """The states that are reached from some states before a character is read; runs of blanks may be."""
+    reached: set[State] = set()
+    todo = list(found_from)
+    while todo:
+        state = todo.pop()
+        if state not in reached:
+            reached.add(state)
+            waits = consumed(code[state[0]])
+            if not waits.count and not waits.endless:
+                todo += [target for target, reading in edges[state] if not reading.count]
+    return reached
+
+
 def search_hold(search: Search) -> Reading:
     """What a delimiter that has half arrived holds back: its literal but for a character, and the blanks before."""
     most = [most for _, most in search.runs]
@@ -315,7 +331,7 @@ def _inner(state: State, edges: list[tuple[State, Reading]]) -> Iterator[tuple[S
             yield target, reading
 
 
-def components(edges: dict[State, list[tuple[State, Reading]]]) -> Iterator[list[State]]:
+def components(edges: Edges) -> Iterator[list[State]]:
     """The strongly connected components, each before those its edges lead to (Kosaraju)."""
     finished: list[State] = []
     seen: set[State] = set()
@@ -331,7 +347,7 @@ def components(edges: dict[State, list[tuple[State, Reading]]]) -> Iterator[list
 
 
 def _finish(
-    edges: dict[State, list[tuple[State, Reading]]], root: State, seen: set[State], finished: list[State]
+    edges: Edges, root: State, seen: set[State], finished: list[State]
 ) -> None:
     """Append the states that ``root`` reaches, those behind a state before it."""
     todo: list[tuple[State, bool]] = [(root, False)]
@@ -355,15 +371,3 @@ def _collect(root: State, backward: dict[State, list[State]], taken: set[State])
             group.append(state)
             todo += backward[state]
     return group
-
-
-def _begin(found: Flow) -> None:
-    """The states that are reached before a character of the message has been read."""
-    todo: list[State] = [(0, ())]
-    while todo:
-        state = todo.pop()
-        if state in found.at_start:
-            continue
-        found.at_start.add(state)
-        blank = consumed(found.program.code[state[0]]).count == 0
-        todo += [target for target, reading in found.edges[state] if reading.count == 0 and blank]

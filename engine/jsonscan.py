@@ -21,7 +21,7 @@ _DIGITS = regex.compile(r"[0-9]*+")
 _WORDS = {"t": "true", "f": "false", "n": "null"}
 
 # What may come next. A number is read in states of its own, so that a split digit run is never read twice.
-_VALUE, _FIRST_KEY, _KEY, _COLON, _FIRST_ITEM, _AFTER, _STRING_BODY, _KEY_BODY = range(8)
+_VALUE, _FIRST_KEY, _KEY, _COLON, _FIRST_ITEM, _AFTER, _STRING_BODY, _KEY_BODY, _OBJECT = range(9)
 _MINUS, _ZERO, _INT, _POINT, _FRACTION, _EXP, _EXP_SIGN, _EXP_DIGITS = range(10, 18)
 _NUMBER_ENDS = frozenset((_ZERO, _INT, _FRACTION, _EXP_DIGITS))
 
@@ -71,11 +71,11 @@ class JsonScan:
 
     __slots__ = ("end", "failed", "pos", "_stack", "_state")
 
-    def __init__(self, pos: int) -> None:
+    def __init__(self, pos: int, object_only: bool = False) -> None:
         self.pos = pos
         self.end = -1
         self.failed = -1
-        self._state = _VALUE
+        self._state = _OBJECT if object_only else _VALUE
         self._stack: list[str] = []
 
     def run(self, text: str, at_end: bool) -> bool:
@@ -120,6 +120,8 @@ class JsonScan:
                 self._take(character == '"', _KEY_BODY)
         elif state == _FIRST_ITEM and character == "]":
             self._close()
+        elif state == _OBJECT and character != "{":
+            self.failed = self.pos
         else:
             return self._value(text, character, at_end)
         return True

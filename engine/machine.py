@@ -110,6 +110,7 @@ class Machine:
         pc, pos, calls, scopes, barrier = self.pc, self.pos, self.calls, self.scopes, self.barrier
         memo, self.memo = self.memo, None
         steps = 0
+        where = -1  # Where a terminal failed, if not at `pos`: the end of the input, when more of it could have matched.
         while True:
             steps += 1
             instruction = code[pc]
@@ -119,8 +120,10 @@ class Machine:
                     pos += instruction[2]  # type: ignore[operator]
                     pc += 1
                     continue
-                if size - pos < instruction[2] and not at_end and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
-                    break
+                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                    if not at_end:
+                        break
+                    where = size
             elif what == op.SPAN:
                 pos = instruction[1](text, pos).end()  # type: ignore[operator]
                 if pos == size and not at_end:
@@ -132,14 +135,18 @@ class Machine:
                     pos += instruction[2]  # type: ignore[operator]
                     pc += 1
                     continue
-                if size - pos < instruction[2] and not at_end and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
-                    break
+                where = pos
+                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                    if not at_end:
+                        break
+                    where = size
                 if barrier == 0:
-                    if pos > self.farthest:
-                        self.farthest = pos
+                    if where > self.farthest:
+                        self.farthest = where
                         self.failed = [pc]
-                    elif pos == self.farthest:
+                    elif where == self.farthest:
                         self.failed.append(pc)
+                where = -1
                 pc = instruction[3]  # type: ignore[assignment]
                 continue
             elif what == op.OPEN:
@@ -267,12 +274,9 @@ class Machine:
                     continue
             elif what == op.JSON:
                 if memo is None:
-                    end = whole_value(text, pos) if pos < size and not (instruction[1] and text[pos] != "{") else -1
-                    memo = JsonScan(pos)
-                    if end >= 0:
-                        memo.end = end
-                    elif instruction[1] and pos < size and text[pos] != "{":
-                        memo.failed = pos
+                    memo = JsonScan(pos, instruction[1])  # type: ignore[arg-type]
+                    if pos < size and (text[pos] == "{" or not instruction[1]):
+                        memo.end = whole_value(text, pos)
                 if not memo.run(text, at_end):
                     self.memo = memo
                     break
@@ -372,11 +376,14 @@ class Machine:
                 raise AssertionError(op.show(instruction))
             # The instruction failed: take the newest open choice, or recover.
             if barrier == 0:
-                if pos > self.farthest:
-                    self.farthest = pos
+                if where < 0:
+                    where = pos
+                if where > self.farthest:
+                    self.farthest = where
                     self.failed = [pc]
-                elif pos == self.farthest:
+                elif where == self.farthest:
                     self.failed.append(pc)
+            where = -1
             if choices:
                 pc, pos, length, calls, scopes, barrier = choices.pop()
                 del log[length:]

@@ -167,6 +167,9 @@ class Openings:
                 return [edge for item in alternatives for edge in self._open(self._cell(item, rest), active)]
             case Repeat():
                 return self._open_repeat(node, rest, active)
+            case And(item=Class() | Any() as one):
+                chars = self._open_expression(one, rest, active)[0][0]
+                return [(charset.common(chars, theirs), target) for theirs, target in self._open(rest, active) if target]
             case And() | Not() | Commit():
                 return self._open(rest, active)
             case Label(item=item) | Tolerate(item=item) | Drop(item=item):

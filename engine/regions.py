@@ -262,7 +262,17 @@ class Regions:
         self._leave(scope)
         self.incomplete = self.incomplete or at_end
         self._refuse(error)
-        self._recovery = _Recovery("tool_call" if call else "content", max(start, self.released), error)
+        start = self._with_outer_markers(scope, max(start, self.released))
+        self._recovery = _Recovery("tool_call" if call else "content", start, error)
+
+    def _with_outer_markers(self, scope: Scope | None, start: int) -> int:
+        """Where recovered text starts: with the markers of the outer committed rules that have released nothing."""
+        outer = scope.parent if scope is not None else None
+        while outer is not None:
+            if outer.committed and outer.start >= self.released:
+                start = min(start, outer.start)
+            outer = outer.parent
+        return start
 
     def _leave(self, scope: Scope | None) -> None:
         """Drop the frames inside ``scope``, and its own: the machine goes on behind it."""

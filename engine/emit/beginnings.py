@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from .. import values
 from ..delimiters import Rules, blank_run
 from ..nodes import (
     And,
@@ -19,6 +21,7 @@ from ..nodes import (
     Reference,
     Repeat,
     Sequence,
+    Terminal,
     Tolerate,
 )
 from ..openings import Continuation
@@ -34,14 +37,14 @@ class _TooMany(Exception):
     pass
 
 
-def of(k: Continuation, rules: Rules) -> list[str] | None:
+def of(k: Continuation, rules: Rules, tool: str | None) -> list[str] | None:
     """Every literal beginning of ``k``, to its first part that is not literal; `END` where it can be over.
 
-    None when there are too many. A run of blanks is taken as none, a space and a newline.
+    The name of the tool being called is literal. None when there are too many. A run of blanks is taken as none, a space and a newline.
     """
     found: list[str] = []
     try:
-        for text in _texts(k, rules, "", 0):
+        for text in _Beginnings(rules, tool).texts(k, "", 0):
             found.append(text)
             if len(found) > _MOST:
                 return None
@@ -50,46 +53,52 @@ def of(k: Continuation, rules: Rules) -> list[str] | None:
     return found
 
 
-def _texts(k: Continuation, rules: Rules, text: str, depth: int) -> Iterator[str]:
-    if k is None:
-        yield text + END
-        return
-    if len(text) > _LONGEST:
-        yield text
-        return
-    if depth > _MOST:
-        raise _TooMany
-    node, rest = k
-    run = blank_run(node, rules)
-    if run is not None:
-        for blank in ["", *sorted(run[0] & {" ", "\n"})]:
-            yield from _texts(rest, rules, text + blank, depth + 1)
-        return
-    yield from _node_texts(node, rest, rules, text, depth + 1)
+@dataclass(frozen=True, slots=True)
+class _Beginnings:
+    rules: Rules
+    tool: str | None
 
-
-def _node_texts(node: Expression, rest: Continuation, rules: Rules, text: str, depth: int) -> Iterator[str]:
-    match node:
-        case Literal(text=more):
-            yield from _texts(rest, rules, text + more, depth)
-        case Sequence(items=items):
-            for item in reversed(items):
-                rest = (item, rest)
-            yield from _texts(rest, rules, text, depth)
-        case Choice(alternatives=alternatives):
-            for item in alternatives:
-                yield from _texts((item, rest), rules, text, depth)
-        case Label(item=item) | Drop(item=item):
-            yield from _texts((item, rest), rules, text, depth)
-        case Reference(name=name):
-            yield from _texts((rules[name].expression, rest), rules, text, depth)
-        case Repeat(item=item, min=least):
-            if not least:
-                yield from _texts(rest, rules, text, depth)
-            yield from _texts((item, rest), rules, text, depth)
-        case And() | Not() | Commit() | End():
-            yield from _texts(rest, rules, text, depth)
-        case Never() | Tolerate():
+    def texts(self, k: Continuation, text: str, depth: int) -> Iterator[str]:
+        if k is None:
+            yield text + END
             return
-        case _:
+        if len(text) > _LONGEST:
             yield text
+            return
+        if depth > _MOST:
+            raise _TooMany
+        node, rest = k
+        run = blank_run(node, self.rules)
+        if run is not None:
+            for blank in ["", *sorted(run[0] & {" ", "\n"})]:
+                yield from self.texts(rest, text + blank, depth + 1)
+            return
+        yield from self.of_node(node, rest, text, depth + 1)
+
+    def of_node(self, node: Expression, rest: Continuation, text: str, depth: int) -> Iterator[str]:
+        match node:
+            case Literal(text=more):
+                yield from self.texts(rest, text + more, depth)
+            case Terminal(name="TOOL_NAME", dialect=dialect) if self.tool is not None:
+                yield from self.texts(rest, text + values.spelled(dialect, self.tool), depth)
+            case Sequence(items=items):
+                for item in reversed(items):
+                    rest = (item, rest)
+                yield from self.texts(rest, text, depth)
+            case Choice(alternatives=alternatives):
+                for item in alternatives:
+                    yield from self.texts((item, rest), text, depth)
+            case Label(item=item) | Drop(item=item):
+                yield from self.texts((item, rest), text, depth)
+            case Reference(name=name):
+                yield from self.texts((self.rules[name].expression, rest), text, depth)
+            case Repeat(item=item, min=least):
+                if not least:
+                    yield from self.texts(rest, text, depth)
+                yield from self.texts((item, rest), text, depth)
+            case And() | Not() | Commit() | End():
+                yield from self.texts(rest, text, depth)
+            case Never() | Tolerate():
+                return
+            case _:
+                yield text

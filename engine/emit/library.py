@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
 from ..nodes import Choice, Expression, Label, Literal, Reference, Repeat, Sequence, Tolerate, Until, walk
-from .automaton import until
+from .automaton import Automaton, until
 from .charset import ANY, Ranges, charset, difference
 from .dialect import JSON, Dialect, Spelling
+from .nfa import compiled
 from .regular import delimiter
-from .rules import EMPTY, Expr
+from .rules import EMPTY, Chars, Expr, Rep, Seq, Text
 
 _BARE = charset(("a", "z"), ("A", "Z"), ("0", "9"), "_-. ")
 _PYTHON_ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
@@ -83,7 +84,7 @@ def _read(node: Expression, rules: Rules, found: _Found) -> None:
         for alternative in _alternatives(body):
             found.strings += _spellings(alternative, "text", rules)
     elif isinstance(body, Literal) and body.text.lower() in _WORDS:
-        found.words[_WORDS[body.text.lower()]] = body.text
+        found.words.setdefault(_WORDS[body.text.lower()], body.text)
 
 
 def _opened(node: Expression, rules: Rules) -> Expression:
@@ -147,10 +148,16 @@ def _spellings(node: Expression, label: str, rules: Rules) -> list[Spelling]:
     if isinstance(labelled.item, Until):
         return [Spelling(opening, closing, ANY, (), "", until(delimiter(labelled.item.delimiter, rules, None)))]
     if not opening:
-        return [Spelling("", "", _BARE)]
+        return [Spelling("", "", _BARE, (), "", _bare_keys())]
     if isinstance(labelled.item, Repeat):
         return [Spelling(opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u")]
     return [Spelling(opening, closing, _BARE)]
+
+
+def _bare_keys() -> Automaton:
+    """Keys that need no quotes: not empty, and not beginning or ending with a blank."""
+    ends = Chars(difference(_BARE, charset(" ")))
+    return compiled(Seq((ends, Rep(Seq((Rep(Text(" "), 0, None), ends)), 0, None))))
 
 
 def _unescaped(quote: str) -> Ranges:

@@ -7,6 +7,7 @@ holds and goes, or its alternative goes; it is never just left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
@@ -38,6 +39,7 @@ from ..nodes import (
     Terminal,
     Tolerate,
     Until,
+    children,
     rewrite,
     walk,
 )
@@ -105,6 +107,7 @@ class Lowering:
         self.texts: set[Ref] = set()
         self.blanks: set[Ref] = set()
         self.refused: list[str] = []
+        self._free: dict[Automaton, Ref] = {}
         self._by_tool: dict[str, SchemaLowering] = {}
         self._dialects: dict[str, SchemaLowering] = {}
         self._open: dict[tuple[str, Place], Ref] = {}
@@ -130,7 +133,7 @@ class Lowering:
             case Repeat():
                 return self.repeat(node, k, place)
             case And(item=item):
-                return self.and_predicate(item, k)
+                return self.and_predicate(item, k, place)
             case Not(item=item):
                 return self.not_predicate(item, k)
             case Label():
@@ -161,7 +164,7 @@ class Lowering:
         label, rules = ("content", self._answering) if place.response else ("tool_call", self._calling)
         return any(
             (isinstance(part, Label) and part.name == label) or (isinstance(part, Reference) and part.name in rules)
-            for part in walk(node)
+            for part in matched(node)
         )
 
     def sequence(self, items: list[Expression], k: Continuation, place: Place) -> Expr:
@@ -205,9 +208,11 @@ class Lowering:
             return self.parameters(node, k, place)
         again: Continuation = (node, k) if node.max is None else k
         if place.calls in (Calls.SOME, Calls.ONE):
+            one = self.expression(node.item, again, place)
+            if node.max is not None:
+                return one
             later = Calls.ANY if place.calls is Calls.SOME else Calls.NONE
             none = self.repeated(node, again, replace(place, calls=Calls.NONE))
-            one = self.expression(node.item, again, place)
             more = self.repeated(node, again, replace(place, calls=later))
             return self.joined([none, one, more])
         return self.repeated(node, again, place, node.min)
@@ -270,10 +275,10 @@ class Lowering:
 
     # -- predicates --------------------------------------------------------------------------------------------------
 
-    def and_predicate(self, item: Expression, k: Continuation) -> Expr:
+    def and_predicate(self, item: Expression, k: Continuation, place: Place) -> Expr:
         """Nothing where the predicate surely holds before ``k``, else no match."""
         wanted = delimiter(item, self.rules, None, at_end=Text(beginnings.END))
-        found = beginnings.of(k, self.written)
+        found = beginnings.of(k, self.written, place.tool.name if place.tool else None)
         if found is not None and all(_begins_with(text, wanted) for text in found):
             return EMPTY
         self.refused.append(f"{item.span.where}: whether &({item.span.text}) holds cannot be told while emitting")
@@ -334,9 +339,10 @@ class Lowering:
 
     def text(self, node: Expression, hint: str, place: Place) -> Expr:
         language = free_text(node, self.rules, exact=False)
-        ref = self.builder.define(hint, to_rules(language, self.builder, hint))
-        self.texts.add(ref)
-        return ref
+        if language not in self._free:
+            self._free[language] = ref = self.builder.define(hint, to_rules(language, self.builder, hint))
+            self.texts.add(ref)
+        return self._free[language]
 
     def response(self) -> Expr:
         schema = self.request.response_schema
@@ -501,13 +507,26 @@ def _begins_with(text: str, language: Automaton) -> bool:
     return any(language.matches(text[:end]) for end in range(len(text) + 1))
 
 
+def matched(node: Expression) -> Iterator[Expression]:
+    """``node`` and what is below it, without delimiters and predicates: they match no text of their own."""
+    yield node
+    if not isinstance(node, Until | ParamValue | And | Not):
+        for child in children(node):
+            yield from matched(child)
+
+
 def _holds(node: Expression, label: str, rules: Rules) -> bool:
-    names = reached(node, rules)
-    return any(
-        isinstance(part, Label) and part.name == label
-        for expression in (node, *(rules[name].expression for name in names))
-        for part in walk(expression)
-    )
+    """Whether a match of ``node`` may have the label."""
+    seen: set[str] = set()
+    todo = [node]
+    while todo:
+        for part in matched(todo.pop()):
+            if isinstance(part, Label) and part.name == label:
+                return True
+            if isinstance(part, Reference) and part.name not in seen:
+                seen.add(part.name)
+                todo.append(rules[part.name].expression)
+    return False
 
 
 def _list_of(node: Repeat, rules: Rules) -> tuple[Expression, Expression | None]:
