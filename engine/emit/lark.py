@@ -99,12 +99,12 @@ def turned(rules: Rules) -> Rules:
     """
     out = dict(rules.rules)
     for group in _groups(rules):
-        steps = {name: _steps(rules.rules[name], group) for name in group}
+        steps = {name: _steps(rules.rules[name], group) for name in rules.rules if name in group}
         if any(found is None for found in steps.values()):
             continue
         for entry in _entries(rules, group):
-            way = {name: f"{entry}-to-{name}" for name in group}
-            leading: dict[str, list[Expr]] = {name: [EMPTY] if name == entry else [] for name in group}
+            way = {name: f"{entry}-to-{name}" for name in steps}
+            leading: dict[str, list[Expr]] = {name: [EMPTY] if name == entry else [] for name in steps}
             ends: list[Expr] = []
             for name, found in steps.items():
                 for before, target in found or ():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import EmitError
-from .automaton import Automaton, anything, nothing, texts
+from .automaton import Automaton, TooLarge, anything, nothing, texts
 from .dialect import JSON, Dialect
 from .rules import Builder, Expr, Ref, Text
 from .schema_containers import array_rule, members_of, object_rule
@@ -208,7 +208,13 @@ class SchemaLowering:
     def names(self, conj: Conj, names: Conj) -> Automaton | None:
         """The texts that a name may be; None if any."""
         allowed = [facts for facts in self.expander.facts(names) if "string" in facts.kinds] if names else []
-        return union([nothing(), *(self._raw_language(conj, f, anything()) for f in allowed)]) if names else None
+        if not names:
+            return None
+        try:
+            return union([nothing(), *(self._raw_language(conj, facts, anything()) for facts in allowed)])
+        except TooLarge as error:
+            self.reporter(conj)("propertyNames", f"not enforced: {error}")
+            return None
 
     def _lowered(self, conj: Conj, found: Sequence[Facts]) -> Expr:
         if any(facts is ANYTHING for facts in found):
@@ -242,7 +248,17 @@ class SchemaLowering:
     def _strings(self, conj: Conj, found: list[Facts]) -> Expr:
         for facts in found:
             self.unsaid(facts, "string")
-        return strings_rule(self.shared, found, self.reporter(conj))
+        try:
+            return strings_rule(self.shared, found, self.reporter(conj))
+        except TooLarge as error:
+            self._too_large(conj, error)
+            return self.shared.plain("string")
+
+    def _too_large(self, conj: Conj, error: TooLarge) -> None:
+        """Report that a text is written without its restrictions, under the keyword that makes most of them."""
+        stated = {keyword for node in conj if isinstance(node.schema, Mapping) for keyword in node.schema}
+        keyword = next((keyword for keyword in _RESTRICTING if keyword in stated), "type")
+        self.reporter(conj)(keyword, f"not enforced: {error}")
 
     def _numbers(self, conj: Conj, found: list[Facts]) -> Expr:
         choices = [number_rule(self.shared, facts, self.reporter(conj)) for facts in found]
@@ -264,4 +280,5 @@ class SchemaLowering:
         return texts(strings) & within
 
 
+_RESTRICTING = ("pattern", "maxLength", "minLength", "enum", "format", "allOf", "anyOf", "oneOf", "not")
 _PLAIN = frozenset({"value", "string", "integer", "number", "boolean", "null", "object", "array"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from .automaton import Automaton, texts
+from .automaton import Automaton, TooLarge, texts
 from .dialect import first_written
 from .rules import NOTHING, Builder, Expr, Text
 from .schema_expand import Expander, item_conj
@@ -84,7 +84,12 @@ def _extras(lowers: Lowers, conj: Conj, found: Members) -> Expr:
     choices: list[Expr] = []
     for extra in found.extras:
         value = lowers.value(extra.value)
-        choices += [joined_all([key, lowers.shared.colon_blank, value]) for key in _keys(lowers, extra)]
+        try:
+            keys = _keys(lowers, extra)
+        except TooLarge as error:
+            lowers.reporter(conj)("additionalProperties", f"such members are left out: {error}")
+            continue
+        choices += [joined_all([key, lowers.shared.colon_blank, value]) for key in keys]
     body = either([choice for choice in choices if choice is not NOTHING])
     return body if body is NOTHING else lowers.builder.define(f"{lowers.hint(conj)}-more", body)
 

@@ -112,7 +112,12 @@ def strings_rule(shared: Shared, found: list[Facts], report: Report) -> Expr:
     if len(plain) == len(found) == 1 and all(spelling.limits() is None for spelling in shared.dialect.strings):
         size = bounded(plain[0].length, "Length", report)
         return either([shared.texts.counted(spelling, size) for spelling in shared.dialect.strings])
-    return string_rule(shared, union(language(facts, anything(), report) for facts in found))
+    languages = [language(facts, anything(), report) for facts in found]
+    try:
+        return string_rule(shared, union(languages))
+    except TooLarge:
+        # Together too much; a text that several describe is then written in several ways.
+        return either([string_rule(shared, each) for each in languages])
 
 
 def string_rule(shared: Shared, allowed: Automaton) -> Expr:
