@@ -1,6 +1,6 @@
 """One grammar file per response format: parse what a model wrote, whole or streaming, and constrain what it writes."""
 
-from .catalog import for_model, load
+from .catalog import for_model, load, loads
 from .errors import (
     ChatpegError,
     DecodeError,
@@ -41,4 +41,5 @@ __all__ = [
     "UnknownFormat",
     "for_model",
     "load",
+    "loads",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import regex
 
+from .checks import sound_file, sound_text
 from .errors import ChatpegError, UnknownFormat
 from .grammar import Grammar
 from .loader import load_file, shipped_directory
@@ -51,6 +53,7 @@ def _by_name() -> dict[str, Shipped]:
 
 @cache
 def _load_path(path: Path) -> Grammar:
+    # What is wrong with a shipped file is a test's business.
     return Grammar(load_file(path))
 
 
@@ -71,12 +74,23 @@ def load(name: str | Path) -> Grammar:
         if not path.is_file():
             raise UnknownFormat(f"there is no grammar file {str(path)!r}")
         try:
-            return Grammar(load_file(path))
+            return Grammar(sound_file(path))
         except OSError as error:
             raise ChatpegError(f"{path}: {error.strerror}") from None
     close = get_close_matches(str(name), _by_name(), 3, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"shipped formats: {', '.join(sorted(_by_name()))}"
     raise UnknownFormat(f"there is no format {str(name)!r}; {hint}")
+
+
+def loads(text: str, name: str = "<text>", search: Iterable[str | Path] = ()) -> Grammar:
+    """The grammar that ``text`` is; what it imports is looked for in ``search``, then among the shipped files.
+
+    Raises `GrammarError` with everything that is wrong with it.
+
+    >>> loads('response = content:until("<|end|>") "<|end|>"?').parse("Hello<|end|>").content
+    'Hello'
+    """
+    return Grammar(sound_text(text, name, search))
 
 
 def for_model(model: str) -> Grammar:

@@ -49,7 +49,6 @@ from .nodes import (
 from .notation import write
 from .openings import Openings
 
-
 # Recursion
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from typing import cast
 
 import regex
 
@@ -164,8 +165,7 @@ def _held(code: tuple[Instruction, ...], state: State) -> Iterator[tuple[State, 
 
 
 def _target(value: object) -> int:
-    assert isinstance(value, int)
-    return value
+    return cast("int", value)
 
 
 def _edges(code: tuple[Instruction, ...], state: State) -> Iterator[tuple[State, Reading]]:
@@ -240,13 +240,11 @@ def consumed(instruction: Instruction) -> Reading:
 
 
 def _size(value: object) -> Reading:
-    assert isinstance(value, int)
-    return Reading(value)
+    return Reading(cast("int", value))
 
 
 def _only_blanks(match: object) -> bool:
-    pattern = getattr(match, "__self__", None)
-    assert isinstance(pattern, regex.Pattern)
+    pattern: regex.Pattern[str] = match.__self__  # type: ignore[attr-defined]  # a pattern's method
     return pattern.pattern.removesuffix("*+") in _blank_classes()
 
 
@@ -269,10 +267,7 @@ def waiting(instruction: Instruction, open_: bool) -> Reading:
         case op.NAME | op.PROPERTY:
             return Reading(NAME_LENGTH)
         case op.UNTIL | op.RETRY:
-            search = rest[0]
-            assert isinstance(search, Search)
-            held = search_hold(search)
-            return ENDLESS if open_ else held
+            return ENDLESS if open_ else search_hold(cast("Search", rest[0]))
         case op.SPAN:
             return consumed(instruction) if open_ else NOTHING
         case op.JSON | op.SAME:
