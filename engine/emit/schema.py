@@ -42,6 +42,10 @@ class Relaxed:
 class SchemaLowering:
     """Lowers the schemas of one document into the rules of ``builder``.
 
+    Objects are open as the standard says. ``open_objects=False`` closes those that name members and do not say what
+    further ones are. ``most_extras``: how many members that are not declared an object with declared ones may have;
+    no grammar can keep their names apart, so two may be the same, which a strict reader refuses.
+
     >>> builder = Builder()
     >>> SchemaLowering(builder).value({"enum": ["on", 1]})
     Alt(alternatives=(Text(text='"on"'), Text(text='1')))
@@ -56,6 +60,7 @@ class SchemaLowering:
         warnings: list[Relaxed] | None = None,
         strict: bool = False,
         open_objects: bool = True,
+        most_extras: int | None = None,
         tool: str = "",
         shared: Shared | None = None,
     ) -> None:
@@ -65,6 +70,7 @@ class SchemaLowering:
         self.warnings = [] if warnings is None else warnings
         self.strict = strict
         self.open_objects = open_objects
+        self.most_extras = most_extras
         self.tool = tool
         self.expander = Expander(References(root_schema), self._report)
         self._values: dict[tuple[frozenset[int], frozenset[str]], Expr] = {}
@@ -87,6 +93,7 @@ class SchemaLowering:
             warnings=self.warnings,
             strict=self.strict,
             open_objects=self.open_objects,
+            most_extras=self.most_extras,
             tool=tool,
             shared=self.shared,
         )
@@ -133,7 +140,9 @@ class SchemaLowering:
             if facts.values is None:
                 kinds |= {kind for kind in facts.kinds if not self.expander.void_kind(facts, kind, depth=2)}
             else:
-                kinds |= {kind_of(value) for value in facts.values if self.expander.satisfies(facts, value)}
+                kinds |= {
+                    kind_of(value) for value in facts.values if self.expander.satisfies(facts, value, listed=True)
+                }
         return frozenset(kinds - NUMBERS | ({"number"} if "fraction" in kinds else kinds & {"integer"}))
 
     def raw_text(
@@ -229,7 +238,12 @@ class SchemaLowering:
         return either(choices)
 
     def _listed(self, conj: Conj, found: Sequence[Facts]) -> list[Expr]:
-        values = [value for facts in found for value in facts.values or () if self.expander.satisfies(facts, value)]
+        values = [
+            value
+            for facts in found
+            for value in facts.values or ()
+            if self.expander.satisfies(facts, value, listed=True)
+        ]
         values = list({canonical(value): value for value in values}.values())
         strings = [value for value in values if isinstance(value, str)]
         written = [self.shared.literal(v) for v in values if len(strings) < MANY_TEXTS or not isinstance(v, str)]
@@ -273,7 +287,7 @@ class SchemaLowering:
         if facts.values is None:
             self.unsaid(facts, "string")
             return language(facts, within, self.reporter(conj))
-        strings = [v for v in facts.values if isinstance(v, str) and self.expander.satisfies(facts, v)]
+        strings = [v for v in facts.values if isinstance(v, str) and self.expander.satisfies(facts, v, listed=True)]
         for value in strings:
             if not within.matches(value):
                 self.reporter(conj)("enum", f"{value!r} cannot be written here and is left out")

@@ -27,6 +27,7 @@ class Lowers(Protocol):
     shared: Shared
     expander: Expander
     open_objects: bool
+    most_extras: int | None
 
     def value(self, schema: Conj) -> Expr: ...
     def hint(self, conj: Conj) -> str: ...
@@ -61,13 +62,15 @@ def object_rule(lowers: Lowers, conj: Conj, facts: Facts) -> Expr:
 def _member_list(
     lowers: Lowers, conj: Conj, pairs: list[tuple[Expr, bool, str]], extra: Expr, size: Size
 ) -> MemberList:
-    listed = MemberList(lowers.builder, lowers.shared.separator, pairs, extra, size)
+    # A name that is not declared may be repeated, unless there is but one.
+    most = lowers.most_extras if pairs else None
+    listed = MemberList(lowers.builder, lowers.shared.separator, pairs, extra, size, most)
     if listed.rules() <= MOST_COUNTED_RULES:
         return listed
     for keyword, bound in (("minProperties", size.minimum), ("maxProperties", size.maximum)):
         if bound:
             lowers.reporter(conj)(keyword, "not enforced: too many members to count")
-    return MemberList(lowers.builder, lowers.shared.separator, pairs, extra, Size())
+    return MemberList(lowers.builder, lowers.shared.separator, pairs, extra, Size(), most)
 
 
 def _member(lowers: Lowers, conj: Conj, member: Member) -> Expr:

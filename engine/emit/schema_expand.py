@@ -101,7 +101,7 @@ class Expander:
         """Whether evidently nothing satisfies the facts. False says nothing."""
         kinds = {kind for kind in facts.kinds if not self.void_kind(facts, kind, depth)}
         if facts.values is not None:
-            return not any(self.satisfies(facts, value) for value in facts.values)
+            return not any(self.satisfies(facts, value, listed=True) for value in facts.values)
         return not kinds
 
     def void_kind(self, facts: Facts, kind: str, depth: int = 0) -> bool:
@@ -136,17 +136,15 @@ class Expander:
         """Whether the value satisfies all the schemas, as far as they can be said."""
         return any(self.satisfies(facts, value) for facts in self.facts(conj))
 
-    def satisfies(self, facts: Facts, value: object) -> bool:
-        """Whether the value satisfies the facts."""
+    def satisfies(self, facts: Facts, value: object, listed: bool = False) -> bool:
+        """Whether the value satisfies the facts; ``listed``: it is known to be one of their values."""
         kind = kind_of(value)
         if kind not in facts.kinds:
             return False
-        if facts.values is not None or facts.excluded:
-            known = canonical(value)
-            if facts.values is not None and all(canonical(v) != known for v in facts.values):
-                return False
-            if any(canonical(v) == known for v in facts.excluded):
-                return False
+        if not listed and facts.values is not None and not _is_among(value, facts.values):
+            return False
+        if facts.excluded and _is_among(value, facts.excluded):
+            return False
         match value:
             case str():
                 return _has(facts.length, len(value)) and all(language.matches(value) for language in facts.languages)
@@ -177,6 +175,11 @@ class Expander:
             and all(self.accepts(item_conj(facts, i), item) for i, item in enumerate(value))
             and all(_has(c.size, sum(self.accepts((c.item,), item) for item in value)) for c in facts.contains)
         )
+
+
+def _is_among(value: object, values: tuple[object, ...]) -> bool:
+    known = canonical(value)
+    return any(canonical(other) == known for other in values)
 
 
 def _has(size: Size, count: int) -> bool:

@@ -141,8 +141,8 @@ def _size(node: Node, schema: Mapping[str, Any], least: str, most: str) -> Size:
 
 
 def _types(_: Patterns, _node: Node, schema: Mapping[str, Any]) -> Facts:
-    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    kinds: frozenset[str] = frozenset().union(*(TYPES[name] for name in names))
+    names = schema["type"]
+    kinds = TYPES[names] if isinstance(names, str) else frozenset[str]().union(*(TYPES[name] for name in names))
     return Facts(kinds=kinds | {"null"} if schema.get("nullable") is True else kinds)
 
 

@@ -106,13 +106,20 @@ class MemberList:
     """
 
     def __init__(
-        self, builder: Builder, separator: Expr, pairs: Sequence[tuple[Expr, bool, str]], extra: Expr, size: Size
+        self,
+        builder: Builder,
+        separator: Expr,
+        pairs: Sequence[tuple[Expr, bool, str]],
+        extra: Expr,
+        size: Size,
+        most_extras: int | None = None,
     ) -> None:
         self.builder = builder
         self.separator = separator
         self.pairs = pairs
         self.extra = extra
         self.size = size
+        self.most_extras = most_extras
         needed = sum(required for _, required, _ in pairs)
         unbounded = size.maximum is None or (extra is NOTHING and size.maximum >= len(pairs))
         #: How far counting matters: not at all in most objects.
@@ -159,18 +166,22 @@ class MemberList:
         return EMPTY if further is NOTHING else Rep(further, 0, 1)
 
     def _last_entry(self, count: int) -> Expr:
-        if self.extra is NOTHING or (self.maximum is not None and count >= self.maximum):
+        if self.extra is NOTHING or self._room(count, 0) == 0:
             return NOTHING
-        return joined_all([self.extra, self._last_tail(count + 1)])
+        return joined_all([self.extra, self._last_tail(count + 1, 1)])
 
-    def _last_tail(self, count: int) -> Expr:
-        least = max(0, self.minimum - count)
-        most = None if self.maximum is None else self.maximum - count
+    def _last_tail(self, count: int, extras: int = 0) -> Expr:
+        least, most = max(0, self.minimum - count), self._room(count, extras)
         if self.extra is NOTHING or most == 0:
             return EMPTY if least == 0 else NOTHING
         return (
             NOTHING if most is not None and most < least else Rep(joined_all([self.separator, self.extra]), least, most)
         )
+
+    def _room(self, count: int, extras: int) -> int | None:
+        """How many members may follow that are not declared, so many members and of those being written."""
+        rooms = [(self.maximum, count), (self.most_extras, extras)]
+        return min((most - taken for most, taken in rooms if most is not None), default=None)
 
     def _named(self, hint: str, body: Expr) -> Expr:
         if body is NOTHING:

@@ -158,6 +158,12 @@ def test_objects_can_be_closed() -> None:
     assert not is_closed('{"c":1}')
 
 
+def test_further_members_can_be_limited() -> None:
+    one = Recogniser(printed({"properties": {"a": {}}, "type": "object"}, most_extras=1)).matches
+    texts = ("{}", '{"a":1}', '{"a":1,"b":2}', '{"b":2}', '{"b":1,"b":2}', '{"a":1,"b":1,"c":2}')
+    assert [one(text) for text in texts] == [True, True, True, True, False, False]
+
+
 def test_types() -> None:
     lowering = SchemaLowering(Builder())
     assert lowering.types({"type": ["string", "null"], "enum": ["a"]}) == {"string"}
