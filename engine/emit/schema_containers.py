@@ -64,13 +64,13 @@ def _member_list(
 ) -> MemberList:
     # A name that is not declared may be repeated, unless there is but one.
     most = lowers.most_extras if pairs else None
-    listed = MemberList(lowers.builder, lowers.shared.separator, pairs, extra, size, most)
+    listed = MemberList(lowers.builder, lowers.shared.separator, pairs, extra, size, most_extras=most)
     if listed.rules() <= MOST_COUNTED_RULES:
         return listed
     for keyword, bound in (("minProperties", size.minimum), ("maxProperties", size.maximum)):
         if bound:
             lowers.reporter(conj)(keyword, "not enforced: too many members to count")
-    return MemberList(lowers.builder, lowers.shared.separator, pairs, extra, Size(), most)
+    return MemberList(lowers.builder, lowers.shared.separator, pairs, extra, Size(), most_extras=most)
 
 
 def _member(lowers: Lowers, conj: Conj, member: Member) -> Expr:

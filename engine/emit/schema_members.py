@@ -112,6 +112,7 @@ class MemberList:
         pairs: Sequence[tuple[Expr, bool, str]],
         extra: Expr,
         size: Size,
+        *,
         most_extras: int | None = None,
     ) -> None:
         self.builder = builder
