@@ -42,6 +42,10 @@ class BadFile(ChatpegError):
     """A file that cannot be read as what it should hold."""
 
 
+class BadUsage(ChatpegError):
+    """Options that do not go together."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     for stream in (sys.stdout, sys.stderr):
@@ -63,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except (ChatpegError, OSError) as error:
         print(f"chatpeg: {_said(error)}", file=sys.stderr)
-        return 2 if isinstance(error, UnknownFormat) else 1
+        return 2 if isinstance(error, UnknownFormat | BadUsage) else 1
     return status
 
 
@@ -232,6 +236,8 @@ def _streamed(parser: Parser, chunks: Iterator[str]) -> Iterator[Event]:
 
 
 def _emit(options: argparse.Namespace) -> int:
+    if options.json and options.target != "gbnf":
+        raise BadUsage(f"--json is a llama-server request, which takes no {options.target}")
     choice = options.tool_choice
     named = {"type": "function", "function": {"name": choice}}
     schema = None if options.schema is None else {"schema": _read_json(options.schema)}
@@ -255,11 +261,11 @@ def _emit(options: argparse.Namespace) -> int:
 def _said_of(constraint: Constraint) -> Iterator[str]:
     """What a user has to know beside the grammar."""
     if constraint.grammar is None:
-        yield "nothing to constrain"
+        yield "nothing to constrain: offer --tools, or give a --schema"
     if constraint.lazy:
         yield f"lazy: constrained from {' or '.join(map(_json, constraint.triggers))} on"
     for one in constraint.warnings:
-        yield f"warning: {one.tool or 'schema'} {one.path}: {one.keyword}: {one.action}"
+        yield f"warning: {': '.join(filter(None, (one.tool, one.path, one.keyword, one.action)))}"
 
 
 def _trace(options: argparse.Namespace) -> int:

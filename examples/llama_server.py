@@ -37,7 +37,7 @@ def completion(server: str, body: dict[str, Any]) -> Iterator[str]:
 def main() -> None:
     """Ask one question."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("format", help="a chatpeg format, or a model's name")
+    arguments.add_argument("format", help="the format that the model writes (chatpeg list)")
     arguments.add_argument("question")
     arguments.add_argument("--server", default="http://127.0.0.1:8080")
     options = arguments.parse_args()

@@ -332,6 +332,7 @@ def test_bad_usage_is_status_2(run: Any) -> None:
         (("parse", "hermes", REPLY, "--partial", "--strict"), "not allowed with argument"),
         (("parse", "hermes", REPLY, "--unparsed", "keep"), "invalid choice: 'keep'"),
         (("emit", "hermes", "--target", "bnf"), "invalid choice: 'bnf'"),
+        (("emit", "hermes", "--target", "lark", "--json"), "--json is a llama-server request, which takes no lark"),
     ]:
         ran = run(*arguments)
         assert (ran.status, ran.out) == (2, ""), arguments
