@@ -127,7 +127,14 @@ def leftmost(node: Expression, empty: frozenset[str]) -> Iterator[Reference]:
         case Choice(alternatives=items) | Permute(items=items):
             for item in items:
                 yield from leftmost(item, empty)
-        case Repeat(item=item) | And(item=item) | Not(item=item) | Label(item=item) | Tolerate(item=item) | Drop(item=item):
+        case (
+            Repeat(item=item)
+            | And(item=item)
+            | Not(item=item)
+            | Label(item=item)
+            | Tolerate(item=item)
+            | Drop(item=item)
+        ):
             yield from leftmost(item, empty)
         case Until(delimiter=delimiter) | ParamValue(delimiter=delimiter):
             yield from leftmost(delimiter, empty)

@@ -93,7 +93,7 @@ def _unbounded(node: Expression, rules: Rules) -> Expression | None:
     while todo:
         part = todo.pop()
         match part:
-            case Until() | ParamValue() | Same() | Permute() | Terminal(name="TOOL_ARGUMENTS"):
+            case Until() | ParamValue() | Same() | Permute() | Terminal(name="TOOL_ARGUMENTS" | "JSON_VALUE"):
                 return part
             case Repeat(max=None) if blank_run(part, rules) is None:
                 return part
@@ -103,7 +103,14 @@ def _unbounded(node: Expression, rules: Rules) -> Expression | None:
                     todo.append(rules[name].expression)
             case Sequence(items=items) | Choice(alternatives=items):
                 todo += reversed(items)
-            case Repeat(item=item) | And(item=item) | Not(item=item) | Label(item=item) | Tolerate(item=item) | Drop(item=item):
+            case (
+                Repeat(item=item)
+                | And(item=item)
+                | Not(item=item)
+                | Label(item=item)
+                | Tolerate(item=item)
+                | Drop(item=item)
+            ):
                 todo.append(item)
             case Literal() | Class() | Any() | End() | Never() | Commit() | Terminal():
                 continue
@@ -119,7 +126,11 @@ def report_names_without_end(facts: Facts) -> Iterator[Problem]:
     first = Openings(facts.rules).first
     for place in facts.places:
         node = place.node
-        if not isinstance(node, Terminal) or node.name == "TOOL_ARGUMENTS" or (facts.library and place.after is None):
+        if (
+            not isinstance(node, Terminal)
+            or node.name not in ("TOOL_NAME", "PARAM_NAME")
+            or (facts.library and place.after is None)
+        ):
             continue
         if node.name == "TOOL_NAME" and first(place.after)[0] in (charset.ALL, ()):
             yield _endless_name(node)

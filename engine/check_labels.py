@@ -56,7 +56,9 @@ def report_unknown_labels(facts: Facts) -> Iterator[Problem]:
             if isinstance(node, Label) and node.name not in known:
                 close = get_close_matches(node.name, known, 1)
                 declared = f"the labels are {' '.join(LABELS)}; a text of your own is declared: %fields {node.name}"
-                yield Problem(f'unknown label "{node.name}"', node.span, help=f"did you mean {close[0]}:?" if close else declared)
+                yield Problem(
+                    f'unknown label "{node.name}"', node.span, help=f"did you mean {close[0]}:?" if close else declared
+                )
 
 
 def report_misplaced_labels(facts: Facts) -> Iterator[Problem]:
@@ -69,7 +71,11 @@ def report_misplaced_labels(facts: Facts) -> Iterator[Problem]:
         inside = place.labels[-1] if place.labels else ""
         if inside not in wanted and (inside or wanted):
             where = f"inside {inside}:" if inside else "outside a call"
-            help = f"it stands directly inside {' or '.join(f'{name}:' for name in wanted)}" if wanted else "it stands in no other label"
+            help = (
+                f"it stands directly inside {' or '.join(f'{name}:' for name in wanted)}"
+                if wanted
+                else "it stands in no other label"
+            )
             yield Problem(f"{node.name}: {where}", node.span, help=help)
 
 
@@ -82,10 +88,16 @@ def report_counts(facts: Facts) -> Iterator[Problem]:
             continue
         least, _ = counts.count(node.item, "name")
         if not least:
-            yield Problem("a tool_call that may have no name", node.span, help="every way through it needs name:TOOL_NAME")
+            yield Problem(
+                "a tool_call that may have no name", node.span, help="every way through it needs name:TOOL_NAME"
+            )
         for label in ("name", "id", "arguments"):
             if counts.count(node.item, label)[1] > 1:
-                yield Problem(f"a tool_call that may have two {label}: parts", node.span, help="one way through it has at most one")
+                yield Problem(
+                    f"a tool_call that may have two {label}: parts",
+                    node.span,
+                    help="one way through it has at most one",
+                )
 
 
 class _Counts:

@@ -62,7 +62,10 @@ def report_left_recursion(loaded: Loaded) -> Iterator[Problem]:
         cycle = [] if name in done else _cycle(edges, name)
         if cycle and not done.intersection(node.name for node in cycle):
             names = [name, *(node.name for node in cycle)]
-            notes = tuple((f"{before} begins with {node.name}", node.span) for before, node in zip(names[1:], cycle[1:], strict=False))
+            notes = tuple(
+                (f"{before} begins with {node.name}", node.span)
+                for before, node in zip(names[1:], cycle[1:], strict=False)
+            )
             help = "read something before the rule comes round, or write a repeat"
             yield Problem(f"left recursion: {' -> '.join(names)}", cycle[0].span, notes, help)
         done.update(node.name for node in cycle)
@@ -115,7 +118,9 @@ def report_shadowed_alternatives(facts: Facts) -> Iterator[Problem]:
             shadow = next((other for text, other in earlier if own and all(_begins(word, text) for word in own)), None)
             if shadow is not None:
                 note = (("this matches how it begins", shadow.span),)
-                yield Problem("an alternative that never matches", node.alternatives[index].span, note, "put the longer one first")
+                yield Problem(
+                    "an alternative that never matches", node.alternatives[index].span, note, "put the longer one first"
+                )
 
 
 def _begins(word: str, texts: frozenset[str]) -> bool:
@@ -136,7 +141,9 @@ def report_tolerated_first(facts: Facts) -> Iterator[Problem]:
         for item in node.alternatives[: node.alternatives.index(written[-1])] if written else ():
             if isinstance(item, Tolerate):
                 note = (("this is written as well", written[-1].span),)
-                yield Problem("a tolerated form that is not last in its choice", item.span, note, "put it behind the others")
+                yield Problem(
+                    "a tolerated form that is not last in its choice", item.span, note, "put it behind the others"
+                )
 
 
 def report_permuted_blanks(facts: Facts) -> Iterator[Problem]:
@@ -170,9 +177,13 @@ def report_triggers_without_literal(facts: Facts) -> Iterator[Problem]:
         found = opening_literals(rule.expression, facts.rules)
         if isinstance(found, NoLiteral):
             note = (("this may come first", found.node.span),)
-            yield Problem(f'trigger rule "{name}" does not begin with a literal', rule.span, note, "begin it with its marker")
+            yield Problem(
+                f'trigger rule "{name}" does not begin with a literal', rule.span, note, "begin it with its marker"
+            )
         elif not found:
-            yield Problem(f'trigger rule "{name}" does not begin with a literal', rule.span, help="begin it with its marker")
+            yield Problem(
+                f'trigger rule "{name}" does not begin with a literal', rule.span, help="begin it with its marker"
+            )
 
 
 def report_early_end(facts: Facts) -> Iterator[Problem]:

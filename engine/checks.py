@@ -8,6 +8,7 @@ from pathlib import Path
 from .analysis import Facts, facts
 from .check_delimiters import report_delimiters_without_literal, report_names_without_end, report_stuck
 from .check_labels import report_counts, report_misplaced_labels, report_unknown_labels, report_unlabelled_text
+from .check_rereads import report_rereads, report_unsettled_recursion
 from .check_rules import (
     report_dead_alternatives,
     report_early_end,
@@ -43,6 +44,8 @@ CHECKS: tuple[Callable[[Facts], Iterator[Problem]], ...] = (
     report_triggers_without_literal,
     report_early_end,
     report_stuck,
+    report_rereads,
+    report_unsettled_recursion,
 )
 
 LAST: tuple[Callable[[Loaded], Iterator[Problem]], ...] = (report_holdback,)
@@ -81,7 +84,9 @@ def check_file(path: str | Path) -> tuple[Loaded | None, list[Problem]]:
     return _checked(*examine_file(path))
 
 
-def check_text(text: str, name: str = "<text>", search: Iterable[str | Path] = ()) -> tuple[Loaded | None, list[Problem]]:
+def check_text(
+    text: str, name: str = "<text>", search: Iterable[str | Path] = ()
+) -> tuple[Loaded | None, list[Problem]]:
     """As `check_file`, for the text of a grammar."""
     return _checked(*examine_text(text, name, search))
 

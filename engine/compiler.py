@@ -92,6 +92,7 @@ class _Compiler:
         self.dialect = "raw"
         self.site: Site | None = None
         self.committed = False
+        self.in_call = False
         self.ahead = False
         self.predicate = 0
         span = next(iter(rules.values())).span
@@ -163,6 +164,7 @@ class _Compiler:
     def rule_body(self, rule: Rule, site: Site, k: Continuation, opened: list[_Open]) -> None:
         dialect, outer = self.dialect, self.site
         self.dialect, self.site = rule.dialect, site
+        self.in_call = self.in_call and not site.call
         if site.frame or site.scope:
             self.places[len(self.code)] = (Reference(rule.name, rule.span), k)
             site.enters.append(len(self.code))
@@ -194,7 +196,8 @@ class _Compiler:
                 self.emit(op.COMMIT, self.site)
                 for choice in opened:
                     choice.settled = True
-                self.committed = self.committed or not self.predicate
+                if not self.predicate:
+                    self.committed = self.in_call = True
             case Choice():
                 self.choice(node, k, opened)
             case Repeat():
@@ -508,6 +511,8 @@ class _Compiler:
                 self.names.append(self.name_slot(node, k))
             case "TOOL_ARGUMENTS":
                 self.terminal(node, op.JSON, True)
+            case "JSON_VALUE":
+                self.terminal(node, op.JSON, False)
             case "PARAM_NAME" if self.predicate:
                 self.terminal(node, op.PROPERTY, node.dialect)
             case "PARAM_NAME":
@@ -523,7 +528,8 @@ class _Compiler:
         else:
             follow = f"(?={charset.spelled(first)}{'|' + chr(92) + 'Z' if ends else ''})"
             shape = charset.spelled(charset.complement(barred))
-        offered = bool(self.predicate) or self.ahead or not self.committed
+        # Before the commit of its call, a name tells the call from something else; behind one, its syntax ends it.
+        offered = bool(self.predicate) or (self.ahead and not self.in_call) or not self.committed
         return NameSlot(node.dialect, offered, follow, shape)
 
     def param_name(self, node: Terminal, k: Continuation) -> None:
@@ -624,6 +630,8 @@ def shown(node: Expression) -> str:
             return "the name of a tool"
         case Terminal(name="TOOL_ARGUMENTS"):
             return "a JSON object"
+        case Terminal(name="JSON_VALUE"):
+            return "a JSON value"
         case Terminal():
             return "a parameter's name"
         case Class() | Any():

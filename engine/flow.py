@@ -341,9 +341,7 @@ def components(edges: Edges) -> Iterator[list[State]]:
             yield group
 
 
-def _finish(
-    edges: Edges, root: State, seen: set[State], finished: list[State]
-) -> None:
+def _finish(edges: Edges, root: State, seen: set[State], finished: list[State]) -> None:
     """Append the states that ``root`` reaches, those behind a state before it."""
     todo: list[tuple[State, bool]] = [(root, False)]
     while todo:

@@ -196,7 +196,9 @@ class Follow:
             case _:
                 assert_never(node)
 
-    def empty(self, node: Expression, text: Witness | None, active: frozenset[str] = frozenset()) -> Iterator[Witness | None]:
+    def empty(
+        self, node: Expression, text: Witness | None, active: frozenset[str] = frozenset()
+    ) -> Iterator[Witness | None]:
         """The ways in which ``node`` matches nothing: each what it has seen of the text, None where nothing is known."""
         match node:
             case Literal(text=wanted):

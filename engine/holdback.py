@@ -120,7 +120,9 @@ def _printed(found: Flow, held: Held) -> HoldBack:
     pc, _ = held.state
     reading = held.reading
     bound = None if reading.endless else reading.count
-    return HoldBack(held.label, found.origins[pc].rule, _words(found, held), bound, reading.blanks and bound is not None)
+    return HoldBack(
+        held.label, found.origins[pc].rule, _words(found, held), bound, reading.blanks and bound is not None
+    )
 
 
 def _words(found: Flow, held: Held) -> str:

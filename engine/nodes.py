@@ -148,7 +148,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """TOOL_NAME, TOOL_ARGUMENTS or PARAM_NAME: text that the request supplies, in the spelling of ``dialect``."""
+    """TOOL_NAME, TOOL_ARGUMENTS, PARAM_NAME or JSON_VALUE: text that the request decides, spelled as in ``dialect``."""
 
     name: str
     dialect: str

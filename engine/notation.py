@@ -79,7 +79,7 @@ GRAMMAR = Grammar(NOTATION)
 
 PUNCTUATION = frozenset(("equals", "open", "close", "comma", "slash", "blank", "gap", "end"))
 
-TERMINALS = ("TOOL_NAME", "TOOL_ARGUMENTS", "PARAM_NAME")
+TERMINALS = ("TOOL_NAME", "TOOL_ARGUMENTS", "PARAM_NAME", "JSON_VALUE")
 BUILT_IN = ("until", "tolerate", "drop", "permute", "same", "PARAM_VALUE")
 RESERVED = frozenset(TERMINALS + BUILT_IN)
 

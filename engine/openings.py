@@ -86,7 +86,7 @@ class Openings:
                 return True
             for chars, target in self._step(mine):
                 if target is self._accept:
-                    if any(True for _ in self._step(other)):
+                    if any(chars == ALL if theirs is None else charset.overlap(chars, c) for c, theirs in self._step(other)):
                         return True
                     continue
                 if target is None:

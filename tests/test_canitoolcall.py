@@ -70,6 +70,7 @@ KEPT_AS_CONTENT: frozenset[str] = frozenset(
         "deepseek/v41-truncated-second-parallel-call",
         "gemma4/vllm-malformed-no-brace",
         "gemma4/truncated-mid-string",
+        "gpt-oss/harmony-truncated-in-header",
         "gemma4/truncated-in-name",
         "gemma4/truncated-before-close",
         "gemma4/truncated-second-parallel-call",

@@ -57,7 +57,15 @@ UNSHIPPED = {
 }
 
 # Cases whose expectation is not ours, with the reason.
-NOT_OURS: dict[str, str] = {}
+NOT_OURS: dict[str, str] = {
+    "gemma4-missing-comma": (
+        "without its comma a bare key cannot be told from the text behind a broken value; the call is kept as content, "
+        "which loses nothing and runs nothing"
+    ),
+    "llama3-prose-with-braces-after": (
+        "this format has no marker: the whole reply is a call or it is text, and a reply that goes on in prose is text"
+    ),
+}
 
 SHIPPED_CASES = [case for case in CASES if case["format"] not in UNSHIPPED]
 

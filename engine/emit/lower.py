@@ -357,6 +357,8 @@ class Lowering:
                 return Text(values.spelled(node.dialect, place.tool.name))
             case "TOOL_ARGUMENTS":
                 return self.schema(place.tool).object(place.tool.parameters)
+            case "JSON_VALUE":
+                return NOTHING if place.value is None else self.json_value(place)
             case _:
                 return NOTHING if place.key is None else Text(values.spelled(node.dialect, place.key))
 
@@ -465,6 +467,13 @@ class Lowering:
             raw = schema.raw_text(place.value, self.stops(stop, place), place.path, others)
             found += [] if raw is None else [raw]
         return either([part for part in found if part != NOTHING])
+
+    def json_value(self, place: Place) -> Expr:
+        assert place.tool is not None and place.value is not None
+        schema = self.schema(place.tool)
+        if "string" in place.kinds:
+            return schema.value(place.value, place.path)
+        return schema.without_strings(place.value, place.path)
 
     def raw_text(self, node: Expression, place: Place) -> Expr:
         """A string by its schema, raw up to what its `until` stops at."""
