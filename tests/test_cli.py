@@ -9,12 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chatpeg import catalog
 from chatpeg.__main__ import main
+from chatpeg.trace import MARKUP, pieces
+from replay import grammar
+from strategies import FORMATS, corpus_cases
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 REPLY, TOOLS = str(EXAMPLES / "reply.txt"), str(EXAMPLES / "tools.json")
@@ -277,6 +281,21 @@ def test_trace_on_a_terminal_is_coloured() -> None:
     assert b"\x1b[1;36m<function=glob>" in shown
     assert CONTENT.encode() in shown
     assert shown.index(b" tool_call ") < shown.index(b"I will first"), "the legend comes first"
+
+
+@pytest.mark.parametrize("format_id", FORMATS)
+def test_the_pieces_of_a_trace_tile_the_reply(format_id: str) -> None:
+    for entry in corpus_cases():
+        if entry.format != format_id:
+            continue
+        parser = grammar(format_id).bind(tools=entry.tools, **entry.case.options).parser(entry.case.prompt)
+        events = [*parser.initial_events, *parser.feed(entry.case.input), *parser.finish()]
+        found = pieces(parser.input_text, events, parser.message)
+        assert "".join(piece.text for piece in found) == parser.input_text
+        assert all(before.end == after.start for before, after in pairwise(found))
+        assert {"content", "reasoning", "tool_call", "malformed", "dropped", MARKUP} >= {piece.label for piece in found}
+        calls = [piece for piece in found if piece.label == "tool_call"]
+        assert len(calls) == len(parser.message.tool_calls)
 
 
 # Errors
