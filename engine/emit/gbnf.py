@@ -7,6 +7,7 @@ empty text; ``^`` has no escape; only ``\\xHH``, ``\\uHHHH`` and ``\\UHHHHHHHH``
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import assert_never
 
 from .charset import Ranges
@@ -61,7 +62,7 @@ class _Printer:
     def item(self, expr: Expr) -> str:
         match expr:
             case Text(text):
-                return '"' + "".join(_in_literal(character) for character in text) + '"'
+                return _literal(text)
             case Chars(ranges):
                 return _set(ranges)
             case Ref(name):
@@ -126,12 +127,17 @@ class _Printer:
         return block if count == 1 else Rep(block, count, count)
 
 
-def _in_literal(character: str) -> str:
-    if character in '\\"':
-        return "\\" + character
-    return _code(ord(character)) if not character.isprintable() else character
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"'})
 
 
+def _literal(text: str) -> str:
+    escaped = text.translate(_ESCAPED)
+    if not escaped.isprintable():
+        escaped = "".join(c if c.isprintable() else _code(ord(c)) for c in escaped)
+    return f'"{escaped}"'
+
+
+@lru_cache(maxsize=1024)
 def _set(ranges: Ranges) -> str:
     return (
         "["

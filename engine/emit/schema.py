@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import EmitError
 from .automaton import Automaton, TooLarge, anything, nothing, texts
@@ -101,9 +102,9 @@ class SchemaLowering:
     def value(self, schema: Schema | Conj, path: str = "", kinds: frozenset[str] = KINDS) -> Expr:
         """Any value that satisfies the schema, of those kinds; `NOTHING` if there is none."""
         conj = self.conj(schema, path)
-        plain = self._plain_type(conj) if kinds == KINDS else None
-        if plain is not None:
-            return self.shared.plain(plain)
+        usual = self._usual(conj) if kinds == KINDS else None
+        if usual is not None:
+            return usual
         key = (frozenset(id(node.schema) for node in conj), kinds)
         if key in self._values:
             return self._values[key]
@@ -183,20 +184,27 @@ class SchemaLowering:
         self._reported.add(relaxed)
         self.warnings.append(relaxed)
 
-    @staticmethod
-    def _plain_type(conj: Conj) -> str | None:
-        """The type of a schema that says no more than that; "value" if it says nothing."""
-        if len(conj) != 1:
-            return None if conj else "value"
-        schema = conj[0].schema
-        if isinstance(schema, bool):
-            return "value" if schema else None
+    def _usual(self, conj: Conj) -> Expr | None:
+        """The values of the schemas that most parameters have, without their facts: what `_lowered` would write."""
+        plain = _plain_type(conj)
+        if plain is not None:
+            return self.shared.plain(plain)
+        schema = conj[0].schema if len(conj) == 1 else None
         if not isinstance(schema, Mapping):
-            return None  # which is an error that the expander names
-        if any(keyword != "type" and keyword not in ANNOTATIONS for keyword in schema):
             return None
-        found = schema.get("type", "value")
-        return found if isinstance(found, str) and found in _PLAIN else None
+        stated = schema.keys() - ANNOTATIONS
+        if schema.get("type") == "array" and stated == {"type", "items"}:
+            item = _plain_type((Node(schema["items"], ""),))
+            return None if item is None else self.shared.list_of(item)
+        if stated == {"enum"} or (stated == {"type", "enum"} and schema["type"] == "string"):
+            return self._usual_enum(schema["enum"])
+        return None
+
+    def _usual_enum(self, values: Any) -> Expr | None:
+        if not isinstance(values, list) or len(values) >= MANY_TEXTS or not all(isinstance(v, str) for v in values):
+            return None
+        written = [self.shared.literal(value) for value in values]
+        return None if None in written else either([literal for literal in written if literal is not None])
 
     def hint(self, conj: Conj) -> str:
         """What rules of this schema are called."""
@@ -296,3 +304,18 @@ class SchemaLowering:
 
 _RESTRICTING = ("pattern", "maxLength", "minLength", "enum", "format", "allOf", "anyOf", "oneOf", "not")
 _PLAIN = frozenset({"value", "string", "integer", "number", "boolean", "null", "object", "array"})
+
+
+def _plain_type(conj: Conj) -> str | None:
+    """The type of a schema that says no more than that; "value" if it says nothing."""
+    if len(conj) != 1:
+        return None if conj else "value"
+    schema = conj[0].schema
+    if isinstance(schema, bool):
+        return "value" if schema else None
+    if not isinstance(schema, Mapping):
+        return None  # which is an error that the expander names
+    if any(keyword != "type" and keyword not in ANNOTATIONS for keyword in schema):
+        return None
+    found = schema.get("type", "value")
+    return found if isinstance(found, str) and found in _PLAIN else None

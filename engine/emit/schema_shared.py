@@ -65,6 +65,14 @@ class Shared:
             return self.texts.quoted(anything(), spelling)
         return self.texts.counted(spelling, Size())
 
+    def list_of(self, name: str) -> Expr:
+        """Any array of values of one unrestricted type."""
+        key = f"{name}-list"
+        if key not in self._plain:
+            body = self.braced(self.dialect.brackets, self._list(self.plain(name)), may_be_empty=True)
+            self._plain[key] = self.builder.define(key, body)
+        return self._plain[key]
+
     def _list(self, item: Expr) -> Expr:
         return joined_all([item, Rep(joined_all([self.separator, item]), 0, None)])
 
