@@ -159,7 +159,7 @@ SAME_KEY = SAME.replace(' "</" same(name) ">"', ' "</f>"')
 
 @pytest.mark.parametrize("text", ["<f><a>1</b></f>", "<f><a>1</a><b>1</a></f>", "<f><a>1</></f>", "<f><a>1</aa></f>"])
 def test_same_refuses_any_other_text(text: str) -> None:
-    assert message(written(SAME_KEY), text).tool_calls == ()
+    assert written(SAME_KEY).parse(text, prompt="").tool_calls == ()
 
 
 def test_same_is_the_text_captured_last_in_this_rule_instance() -> None:
