@@ -120,7 +120,7 @@ class _Finder:
             if run is not None and blank_run(item, self.rules) is None:
                 fails = not all(sure(later, self.always) for later in items[index + 1 :])
                 again = self.begins_inside(before, run)
-                return run if fails and again and not any(self.takes(other, run) for other in instead) else None
+                return run if fails and again and not any(self.takes(other, run, before) for other in instead) else None
             before.append(item)
         return None
 
@@ -179,14 +179,15 @@ class _Finder:
         except NoLiteral:
             return frozenset(("",))
 
-    def takes(self, other: Continuation, run: Run) -> bool:
-        """Whether what is tried instead begins by reading as far as ``run``."""
+    def takes(self, other: Continuation, run: Run, before: list[Expression]) -> bool:
+        """Whether what is tried instead begins by reading as far as ``run``, behind what came ``before`` that."""
+        passed = {item.text for item in before if isinstance(item, Literal)}
         while other is not None:
             for item in self.spine(other[0]):
                 mine = self.run(item)
                 if mine is not None and mine.covers(run):
                     return True
-                if not self.optional(item):
+                if not self.optional(item) and not (isinstance(item, Literal) and item.text in passed):
                     return False
             other = other[1]
         return False

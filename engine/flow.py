@@ -58,6 +58,7 @@ class Origin:
     span: Span
     labels: tuple[str, ...]
     rule: str
+    predicate: bool
 
 
 class _Traced(_Compiler):
@@ -80,7 +81,7 @@ class _Traced(_Compiler):
         super().terminal(node, *instruction)
 
     def note(self) -> None:
-        self.origins.append(Origin(self.span, self.labels, self.rule))
+        self.origins.append(Origin(self.span, self.labels, self.rule, bool(self.predicate)))
 
     def expression(self, node: Expression, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
         span, self.span = self.span, node.span
@@ -129,7 +130,7 @@ def flow(rules: dict[str, Rule], start: str, text_labels: frozenset[str]) -> Flo
 def _explore(found: Flow) -> None:
     """Fill in the states that can be reached: from the beginning, and in recursive rules with no choice open."""
     code = found.program.code
-    entries = [site.recover for site in _sites(found.program)]
+    entries = list(_recoveries(found))
     todo: list[State] = [(0, ()), *((pc, ()) for pc in entries)]
     while todo:
         state = todo.pop()
@@ -143,10 +144,12 @@ def _explore(found: Flow) -> None:
             todo.append(target)
 
 
-def _sites(program: Program) -> Iterator[op.Site]:
-    for instruction in program.code:
-        if instruction[0] == op.ENTER and isinstance(site := instruction[1], op.Site) and site.recovers:
-            yield site
+def _recoveries(found: Flow) -> Iterator[int]:
+    """Where the machine goes on when it has given a rule up; a predicate is not given up, it fails."""
+    for pc, instruction in enumerate(found.program.code):
+        if instruction[0] == op.ENTER and not found.origins[pc].predicate:
+            site = cast("op.Site", instruction[1])
+            yield from site.recovers[:1]
 
 
 def _called(code: tuple[Instruction, ...], state: State) -> Iterator[State]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import program as op
 from .errors import Problem
-from .flow import NOTHING, Flow, Origin, Reading, State, consumed, flow, silent, waiting
+from .flow import NOTHING, Flow, Origin, Reading, Stack, State, consumed, flow, silent, waiting
 from .loader import Loaded
 from .nodes import Rule
 from .source import Span
@@ -68,12 +69,17 @@ def _table(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 def worst(found: Flow, texts: tuple[str, ...]) -> list[Held]:
     """For each label, in the order of their names here, the state that holds most back."""
     kept: dict[str, Held] = {}
+    for held in every(found, texts):
+        if held.label not in kept or _order(held.reading) > _order(kept[held.label].reading):
+            kept[held.label] = held
+    return [kept[label] for label in (*texts, "arguments", "drop") if label in kept]
+
+
+def every(found: Flow, texts: tuple[str, ...]) -> Iterator[Held]:
+    """What each state holds back of each label."""
     for state, reading in found.read.items():
         for label in _labels(found, state, texts):
-            held = Held(label, _held(found, state, reading), state)
-            if label not in kept or _order(held.reading) > _order(kept[label].reading):
-                kept[label] = held
-    return [kept[label] for label in (*texts, "arguments", "drop") if label in kept]
+            yield Held(label, _held(found, state, reading), state)
 
 
 def _order(reading: Reading) -> tuple[bool, int, bool]:
@@ -92,7 +98,7 @@ def _labels(found: Flow, state: State, texts: tuple[str, ...]) -> Iterator[str]:
         return
     here = found.origins[pc]
     opener = found.origins[stack[0][1]] if stack else here
-    if "drop" in here.labels or (stack and not opener.labels and _drops(found, stack[0][0])):
+    if "drop" in here.labels or (not opener.labels and any(_drops(found, other) for other in _others(stack))):
         yield "drop"
     elif opener.labels:
         yield from (label for label in opener.labels[:1] if label in texts)
@@ -109,11 +115,16 @@ def _outside(here: Origin, texts: tuple[str, ...]) -> Iterator[str]:
     yield from (label for label in here.labels[:1] if label in texts and label != "content")
 
 
-def _drops(found: Flow, other: int) -> bool:
-    """Whether what is read so far is dropped where the choice goes on at ``other``."""
+def _others(stack: Stack) -> Iterator[State]:
+    """Where each open choice goes on when it fails."""
+    for index, (other, _) in enumerate(stack):
+        yield other, stack[:index]
+
+
+def _drops(found: Flow, other: State) -> bool:
+    """Whether what is read so far is dropped where a choice goes on at ``other``."""
     code = found.program.code
-    reached = silent([(other, ())], found.edges, code) if (other, ()) in found.edges else set()
-    return any(code[pc][:2] == (op.MARK, op.DROP_OPEN) for pc, _ in reached)
+    return any(code[pc][:2] == (op.MARK, op.DROP_OPEN) for pc, _ in silent([other], found.edges, code))
 
 
 def _printed(found: Flow, held: Held) -> HoldBack:
@@ -128,7 +139,8 @@ def _printed(found: Flow, held: Held) -> HoldBack:
 def _words(found: Flow, held: Held) -> str:
     reading = held.reading
     if reading.endless:
-        return f"unbounded until the choice is settled ({_choice(found, held.state).where})"
+        where = Path(_choice(found, held.state).where).name
+        return f"unbounded until the choice is settled ({where})"
     characters = f"{reading.count} character{'s' * (reading.count != 1)}"
     if not reading.blanks:
         return characters if reading.count else "nothing"
@@ -145,7 +157,9 @@ def report_holdback(loaded: Loaded) -> Iterator[Problem]:
     found = program_flow(loaded)
     later = _later(found)
     blamed: set[Span] = set()
-    for held in worst(found, (*TEXTS, *loaded.fields)):
+    texts = (*TEXTS, *loaded.fields)
+    order = {label: place for place, label in enumerate((*texts, "arguments", "drop"))}
+    for held in sorted(every(found, texts), key=lambda held: order[held.label]):
         choice = _choice(found, held.state)
         if choice not in blamed and _too_much(found, held, later):
             blamed.add(choice)

@@ -1,0 +1,111 @@
+"""A parser that counts: the machine's steps, and the characters its instructions look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import chatpeg.machine
+from chatpeg import program as op
+from chatpeg.machine import Machine
+from chatpeg.program import Program
+from chatpeg.search import Search
+
+
+@dataclass
+class Tally:
+    """Characters looked at."""
+
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedSearch(Search):
+    """A search that counts how far it looks: forward for literals, back over blanks, and along the end of the text."""
+
+    tally: Tally = field(default_factory=Tally)
+
+    def hit(self, text: str, start: int) -> int:
+        found = Search.hit(self, text, start)
+        self.tally.characters += max(0, (len(text) if found < 0 else found) - start) + 1
+        return found
+
+    def candidate(self, text: str, low: int, fresh: bool, start: int = -1) -> int:
+        found = Search.candidate(self, text, low, fresh, start)
+        if found >= 0:
+            hit = Search.hit(self, text, max(low, start))
+            self.tally.characters += (hit - found) * max(1, len(self.runs))
+        return found
+
+    def hold(
+        self, text: str, low: int, start: int, known: tuple[int, int] = (0, 0)
+    ) -> tuple[int, int, tuple[int, int]]:
+        found = Search.hold(self, text, low, start, known)
+        begin, begun, _ = found
+        fresh = begun - begin if known[1] <= begin or known[0] != begin else begun - known[1]
+        self.tally.characters += self.longest + max(0, fresh)
+        return found
+
+
+class CountingMachine(Machine):
+    """The machine, counting what it copies as well."""
+
+    def __init__(self, program: Program, names: Any, tally: Tally) -> None:
+        super().__init__(counted(program, tally), names)
+        self.tally = tally
+
+    def forget(self, upto: int) -> None:
+        self.tally.characters += len(self.text) - upto
+        super().forget(upto)
+
+
+def counted(program: Program, tally: Tally) -> Program:
+    """``program`` with every instruction that reads counting into ``tally``."""
+    code = tuple(tuple(_counted(part, tally) for part in instruction) for instruction in program.code)
+    fixed = {op.LIT, op.TEST}
+    assert all(isinstance(instruction[2], int) for instruction in code if instruction[0] in fixed)
+    return replace(program, code=code)
+
+
+def _counted(part: object, tally: Tally) -> object:
+    if isinstance(part, Search):
+        values = {name: getattr(part, name) for name in Search.__slots__}
+        return CountedSearch(**values, tally=tally)
+    if callable(part):
+
+        def match(text: str, pos: int, *rest: Any, **more: Any) -> Any:
+            found = part(text, pos, *rest, **more)
+            tally.characters += 1 + (found.end() - pos if found else 0)
+            return found
+
+        return match
+    return part
+
+
+class CountedScan(chatpeg.machine.JsonScan):  # type: ignore[misc]
+    """A JSON scan that counts; the C scanner's attempt before it looks no further."""
+
+    __slots__ = ()
+    tally = Tally()
+
+    def run(self, text: str, at_end: bool) -> bool:
+        before = self.pos
+        done = super().run(text, at_end)
+        self.tally.characters += 2 * max(0, max(self.pos, self.failed) - before) + 1
+        return bool(done)
+
+
+def steps(chat: Any, text: str, size: int) -> tuple[int, int]:
+    """Machine steps, and characters looked at, when ``text`` is fed in chunks of ``size`` (0: whole) and finished."""
+    tally = CountedScan.tally = Tally()
+    parser = chat.parser(prompt="")
+    parser._machine = CountingMachine(parser._machine.program, parser._machine.names, tally)
+    kept = chatpeg.machine.JsonScan
+    chatpeg.machine.JsonScan = CountedScan  # type: ignore[misc]
+    try:
+        for start in range(0, len(text), size or max(1, len(text))):
+            parser.feed(text[start : start + (size or len(text))])
+        parser.finish()
+    finally:
+        chatpeg.machine.JsonScan = kept  # type: ignore[misc]
+    return parser.steps, tally.characters
