@@ -271,6 +271,8 @@ def waiting(instruction: Instruction, open_: bool) -> Reading:
             return Reading(NAME_LENGTH)
         case op.UNTIL | op.RETRY:
             return ENDLESS if open_ else search_hold(cast("Search", rest[0]))
+        case op.SKIP:
+            return search_hold(cast("Search", rest[0]))
         case op.SPAN:
             return consumed(instruction) if open_ else NOTHING
         case op.JSON | op.SAME:

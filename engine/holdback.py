@@ -19,7 +19,7 @@ from .source import Span
 TEXTS = ("reasoning", "content")
 _WAITS = frozenset((
     op.LIT, op.SPAN, op.UNTIL, op.RETRY, op.TEST, op.SET, op.RUN, op.JSON, op.NAME, op.PROPERTY, op.AT_END, op.CLOSER,
-    op.SAME, op.ACCEPT,
+    op.SAME, op.ACCEPT, op.SKIP,
 ))  # fmt: skip
 
 
@@ -39,7 +39,7 @@ class HoldBack:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The worst of a label: how much is held back at which state; ``state`` has the choice that is to blame."""
+    """How much of a label is held back, and the state that is to blame."""
 
     label: str
     reading: Reading
@@ -67,11 +67,12 @@ def _table(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 
 
 def worst(found: Flow, texts: tuple[str, ...]) -> list[Held]:
-    """For each label, in the order of their names here, the state that holds most back."""
+    """For each label, in the order of their names here, the most that is held back, and the state that holds most."""
     kept: dict[str, Held] = {}
     for held in every(found, texts):
-        if held.label not in kept or _order(held.reading) > _order(kept[held.label].reading):
-            kept[held.label] = held
+        before = kept.get(held.label, held)
+        most = max(before, held, key=lambda one: (one.reading.endless, one.reading.count, one.reading.blanks))
+        kept[held.label] = Held(held.label, before.reading | held.reading, most.state)
     return [kept[label] for label in (*texts, "arguments", "drop") if label in kept]
 
 
@@ -80,10 +81,6 @@ def every(found: Flow, texts: tuple[str, ...]) -> Iterator[Held]:
     for state, reading in found.read.items():
         for label in _labels(found, state, texts):
             yield Held(label, _held(found, state, reading), state)
-
-
-def _order(reading: Reading) -> tuple[bool, int, bool]:
-    return reading.endless, reading.count, reading.blanks
 
 
 def _held(found: Flow, state: State, read: Reading) -> Reading:
