@@ -116,7 +116,7 @@ TEXTS = [
     (
         lambda: chatpeg.load("hermes").parse("<tool_call>{}</tool_call>", strict=True),
         ParseError,
-        "at line 1, column 13",
+        r"at line 1, column \d+$",
     ),
 ]
 

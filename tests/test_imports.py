@@ -8,6 +8,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,10 +24,10 @@ LAYERS = {
     "json": ("jsonscan", ""),
     "schema": ("schema_types request", "source"),
     "values": ("values", "json schema"),
-    "analysis": ("search openings delimiters analysis", "source notation"),
+    "analysis": ("search openings delimiters analysis follow", "source notation"),
     "program": ("program", "analysis"),
-    "compiler": ("compiler", "source notation analysis program"),
-    "checks": ("flow holdback checks check_rules check_labels check_delimiters", "source notation analysis program compiler"),
+    "compiler": ("fusion compiler", "source notation analysis program"),
+    "checks": ("flow holdback checks check_*", "source notation analysis program compiler"),
     "machine": ("machine", "json program"),
     "message": ("message events", "source"),
     "parser": ("stops calls regions parser", "source json schema values program machine message"),
@@ -51,7 +52,7 @@ FILES = files()
 def layer_of(module: str) -> str | None:
     """The layer a module is listed in."""
     for layer, (members, _) in LAYERS.items():
-        if module in members.split() or (module.startswith("emit.") and "emit.*" in members):
+        if any(fnmatchcase(module, member) for member in members.split()):
             return layer
     return None
 
