@@ -75,6 +75,7 @@ def test_the_end_of_a_value_is_found_for_every_split(text: str, tail: str) -> No
 @example("1.")
 @example("01")
 @example("[01]")
+@example("-01")
 @example("1e")
 @example('"\\u12')
 @example('"\\ud800"')

@@ -460,8 +460,24 @@ def test_a_value_is_first_a_whole_json_value(value: str, properties: Any, expect
 
 def test_a_value_that_can_only_be_a_string_is_never_read_as_json() -> None:
     """Its first delimiter ends it, in quotes or not."""
-    found = message(written(VALUE), '<f:[a="]>', tools=tools("f", a={"type": "string"}))
-    assert [call.args for call in found.tool_calls] == [{"a": '"'}]
+    offered = tools("f", a={"type": "string"})
+    assert calls(written(VALUE), '<f:[a="]>', tools=offered) == [("f", '{"a": "\\""}')]
+    found = replay(written(VALUE).bind(tools=offered), ['<f:[a="]"]>'], "").final
+    assert (found.tool_calls, len(found.malformed) > 0) == ((), True)
+
+
+def test_a_broken_value_never_yields_a_call() -> None:
+    """The scope is the frame of the open call, though a rule inside it has passed a commit of its own."""
+    grammar = written(
+        """
+        start = text (call text)*
+        text  = content:until(call)
+        call  = "<" ^ tool_call:(name:TOOL_NAME ":" arguments:parameter*) ">"
+        parameter = "[" ^ key:PARAM_NAME "=" value:PARAM_VALUE("]") "]" "."
+        """
+    )
+    found = message(grammar, "a<f:[k=1].[j=2]x]>b")
+    assert (found.tool_calls, found.content) == ((), "a<f:[k=1].[j=2]x]>b")
 
 
 STRING_ONLY_REASON = (
@@ -712,6 +728,7 @@ parameter = "[" key:PARAM_NAME "=" value:PARAM_VALUE("]") "]"
 """
 VETOED = [
     ("tolerate", "ab{f:>c", 3),
+    ("the first of two", "a{f:>b{f:>", 2),
     ("recovered", "a<f:x>", 4),
     ("retyped", "a<f:[n=x]>", 1),
     ("incomplete", "a<f:", 4),

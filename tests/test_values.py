@@ -261,7 +261,7 @@ def test_a_union_with_string_takes_exact_json_of_another_type(text: str, types: 
         ("x", {"enum": ["1", 2]}, '"x"'),
         ("true", {"enum": ["true", 5]}, '"true"'),
         ("true", {"enum": ["true", True]}, "true"),
-        ("1", {"type": ["string", "integer", "boolean"], "enum": [True, "1"]}, '"1"'),
+        ("1", {"enum": [True, "1", 2]}, '"1"'),
         ("3", {"type": ["string", "integer"], "const": "3"}, '"3"'),
         ("null", {"type": ["string", "null"], "enum": ["null"]}, '"null"'),
         ("null", {"type": ["string", "null"], "enum": ["a", None]}, "null"),
