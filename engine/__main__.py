@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except BrokenPipeError:
         # Whoever read has gone; what Python flushes at exit goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -66,6 +66,23 @@ class CallReader:
         elif what == op.TYPED_VALUE and self._parts:
             self._parts[-1].typed = True
 
+    def read_span(self, label: str, dialect: str, raw: str, start: int, typed: bool) -> None:
+        """Take a whole label in; raises `DecodeError` when its value is refused."""
+        parts = self._parts
+        try:
+            if label == "key" and parts:
+                parts[-1].key = raw if dialect == "raw" else values.unspelled(dialect, raw)
+            elif label == "value" and parts and typed:
+                parent = parts[-1]
+                text, canonical = values.typed(raw, self._declared(parent))
+                self.canonical = self.canonical and canonical
+                self._add(parent, text)
+            else:
+                self._open(label, dialect, start)
+                self._close(parts.pop(), raw, start + len(raw))
+        except BadValue as error:
+            raise DecodeError(str(error), start + error.at) from None
+
     def _open(self, label: str, dialect: str, pos: int) -> None:
         parent = self._parts[-1] if self._parts else None
         value = _ANYTHING
@@ -109,14 +126,16 @@ class CallReader:
                 pass
 
     def _member(self, part: _Part, raw: str) -> None:
-        if not self._parts:
-            return
-        parent = self._parts[-1]
+        if self._parts:
+            self._add(self._parts[-1], self._json(part, raw))
+
+    @staticmethod
+    def _add(parent: _Part, text: str) -> None:
         key = parent.key or ""
         if key in parent.keys:
             raise BadValue(f"the parameter {key!r} stands twice")
         parent.keys.add(key)
-        parent.members.append(f"{values.quoted(key)}: {self._json(part, raw)}")
+        parent.members.append(f"{values.quoted(key)}: {text}")
 
     def _json(self, part: _Part, raw: str) -> str:
         if part.members:

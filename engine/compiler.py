@@ -13,6 +13,7 @@ import regex
 
 from . import charset, program as op
 from .delimiters import before_commit, edge_literals, flat, openings, reached
+from .fusion import Fused, Fusion
 from .nodes import (
     And,
     Any,
@@ -88,6 +89,7 @@ class _Compiler:
         self.subroutines: dict[str, _Target] = {}
         self.pending: list[str] = []
         self.recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
+        self.fusion = Fusion(rules, self.recursive)
         self.sites: list[Site] = []
         self.dialect = "raw"
         self.site: Site | None = None
@@ -95,6 +97,7 @@ class _Compiler:
         self.in_call = False
         self.ahead = False
         self.predicate = 0
+        self.plain = False
         span = next(iter(rules.values())).span
         self.anything: Continuation = (Until(Never(span), span), None)
 
@@ -224,10 +227,50 @@ class _Compiler:
         rest: list[Continuation] = [k]
         for item in reversed(node.items[1:]):
             rest.append((item, rest[-1]))
-        for index, item in enumerate(node.items):
-            self.ahead = ahead or any(self.commits(later) for later in node.items[index + 1 :])
-            self.expression(item, rest[-1 - index], opened)
+        rest.reverse()
+        runs = {} if self.plain else self.runs(list(node.items))
+        self.plain = False
+        index = 0
+        while index < len(node.items):
+            length, fused = runs.get(index, (1, None))
+            done = self.scan(fused)
+            before = [choice for choice in opened if not choice.settled]
+            for at in range(index, index + length):
+                self.ahead = ahead or any(self.commits(later) for later in node.items[at + 1 :])
+                self.expression(node.items[at], rest[at], opened)
+            self.scanned(done, before)
+            index += length
         self.ahead = ahead
+
+    def runs(self, items: list[Expression]) -> dict[int, tuple[int, Fused]]:
+        """The longest runs of items that are one pattern, by where they start."""
+        found: dict[int, tuple[int, Fused]] = {}
+        index = 0
+        while index < len(items) and not self.predicate:
+            length = len(items) - index
+            while length and (fused := self.fusion.fused(items[index : index + length], self.dialect)) is None:
+                length -= 1
+            if length and fused is not None:
+                found[index] = (length, fused)
+            index += max(1, length)
+        return found
+
+    def scan(self, fused: Fused | None) -> _Target | None:
+        """Try a pattern first; the instructions that follow are for what it does not match."""
+        if fused is None:
+            return None
+        done = _Target()
+        self.emit(op.SCAN, fused.pattern.match, fused.slack, fused.labels, done)
+        return done
+
+    def scanned(self, done: _Target | None, opened: list[_Open]) -> None:
+        """Where both ways meet: the pattern has settled nothing, so it is done here."""
+        if done is None:
+            return
+        self.place(done)
+        for choice in reversed(opened):
+            if choice.settled:
+                self.emit(op.SETTLE, choice.target)
 
     def commits(self, node: Expression) -> bool:
         """Whether ``node`` cannot match without passing a commit."""
@@ -248,9 +291,49 @@ class _Compiler:
                 return False
 
     def label(self, node: Label, k: Continuation, opened: list[_Open]) -> None:
+        done = self.take(node, k)
         self.emit(op.OPEN, node.name, self.spelling(node))
         self.expression(node.item, k, opened)
         self.emit(op.CLOSE, node.name)
+        if done is not None:
+            self.place(done)
+
+    def take(self, node: Label, k: Continuation) -> _Target | None:
+        """Try a label whose text is one piece at once."""
+        item = node.item
+        while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
+            item = self.rules[item.name].expression
+        how: tuple[object, ...] | None = None
+        if self.predicate:
+            return None
+        match item:
+            case Terminal(name="TOOL_NAME"):
+                how = (op.BY_NAME, len(self.names), None)
+            case Terminal(name="TOOL_ARGUMENTS"):
+                how = (op.BY_JSON, True, None)
+            case Until(delimiter=delimiter):
+                part = before_commit(delimiter, self.rules)
+                verify = None if self.is_literals(part) else self.fusion.fused([And(part, part.span)], self.dialect, 1)
+                if verify is not None or self.is_literals(part):
+                    how = (op.BY_UNTIL, Search.of(openings(part, self.rules)), verify)
+            case ParamValue(delimiter=delimiter):
+                part = before_commit(delimiter, self.rules)
+                verify = self.fusion.fused([And(part, part.span)], self.dialect, 1)
+                if verify is not None:
+                    how = (op.BY_VALUE, Search.of(openings(part, self.rules)), verify)
+            case _:
+                pass
+        if how is None:
+            return None
+        done = _Target()
+        verify = (how[2].pattern.match, how[2].slack) if isinstance(how[2], Fused) else None
+        self.emit(op.TAKE, node.name, self.spelling(node), how[0], how[1], verify, done)
+        return done
+
+    def marked(self, rule: Rule) -> bool:
+        """Whether the rule is a frame or a scope."""
+        site = self.make_site(rule, is_start=True)
+        return site.frame or site.scope
 
     def spelling(self, node: Label) -> str:
         """The dialect of a label's text: that of the file which says it, or which says the name it holds."""
@@ -313,10 +396,41 @@ class _Compiler:
             self.settle_outer(opened)
             self.expression(without_first(item), k, opened)
             return
+        if self.scanned_branch(item, k, opened, own):
+            return
         self.emit(op.CHOICE, own.target)
         opened.append(own)
         self.expression(item, k, opened)
         opened.pop()
+
+    def scanned_branch(self, item: Expression, k: Continuation, opened: list[_Open], own: _Open) -> bool:
+        """An alternative that begins with a run of markup which excludes the others: no choice where the run is found."""
+        dialect = self.dialect
+        while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
+            self.dialect = self.rules[item.name].dialect
+            item = self.rules[item.name].expression
+        items = list(item.items) if isinstance(item, Sequence) else [item]
+        run = self.runs(items).get(0)
+        if run is None or not self.openings.excludes(items[: run[0]], own.others):
+            self.dialect = dialect
+            return False
+        length, fused = run
+        head, tail = Sequence(tuple(items[:length]), item.span), Sequence(tuple(items[length:]), item.span)
+        done = self.scan(fused)
+        before = [choice for choice in opened if not choice.settled]
+        self.emit(op.CHOICE, own.target)
+        opened.append(own)
+        self.plain = True
+        self.expression(head, (tail, k), opened)
+        opened.pop()
+        if not own.settled:
+            self.emit(op.SETTLE, own.target)
+            own.settled = True
+        self.scanned(done, before)
+        self.settle_outer(opened)
+        self.expression(tail, k, opened)
+        self.dialect = dialect
+        return True
 
     def settle_outer(self, opened: list[_Open]) -> None:
         for choice in reversed(opened):
@@ -455,6 +569,9 @@ class _Compiler:
 
     def and_predicate(self, item: Expression) -> None:
         other, done = _Target(), _Target()
+        fused = None if self.predicate else self.fusion.fused([And(item, item.span)], self.dialect, 1)
+        if fused is not None:
+            self.emit(op.SCAN, fused.pattern.match, fused.slack, (), done)
         self.emit(op.PREDICATE, other)
         self.inside_predicate(item)
         self.emit(op.BACK, done)
@@ -475,10 +592,12 @@ class _Compiler:
         verify, retry, done = _Target(), _Target(), _Target()
         checked = not self.is_literals(part)
         search = Search.of(found)
-        self.emit(op.UNTIL, search, verify if checked else None, done, retry)
+        fused = self.fusion.fused([And(part, part.span)], self.dialect, 1) if checked else None
+        quick = None if fused is None else (fused.pattern.match, fused.slack)
+        self.emit(op.UNTIL, search, verify if checked else None, done, retry, quick)
         if checked:
             self.place(retry)
-            self.emit(op.RETRY, search, verify, done, retry)
+            self.emit(op.RETRY, search, verify, done, retry, quick)
             self.place(verify)
             self.inside_predicate(part)
             self.emit(op.BACK, done)
@@ -539,7 +658,7 @@ class _Compiler:
             self.emit(op.SPAN, regex.compile(r"\w*+").match)
             return
         found = openings(Sequence(tuple(listed(k)), node.span), self.rules)
-        self.emit(op.UNTIL, Search.of(found), None, done := _Target(), _Target())
+        self.emit(op.UNTIL, Search.of(found), None, done := _Target(), _Target(), None)
         self.place(done)
 
     def param_value(self, node: ParamValue, delimiter: Expression) -> None:

@@ -19,6 +19,7 @@ from .message import Message
 from .parser import Parser, Setup
 from .program import NameSlot, Program
 from .request import Tool, read_response_format, read_tools
+from .stops import StopStrings
 
 if TYPE_CHECKING:
     from .emission import Wanted
@@ -223,7 +224,7 @@ class Chat:
             program,
             names_of(program, self.tools),
             offered,
-            self.grammar.loaded.stop,
+            StopStrings(self.grammar.loaded.stop) if self.grammar.loaded.stop else None,
             self.options.unparsed == "drop",
             self.options.unknown_tools == "call",
             self.options.tool_calls == "incremental",

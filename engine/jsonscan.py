@@ -30,6 +30,9 @@ def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
+_MORE_NUMBER = frozenset(("", *".eE+-0123456789"))
+
+
 class _Context:
     """The decoder settings `json.scanner.c_make_scanner` reads; numbers are not converted."""
 
@@ -46,17 +49,19 @@ _scan_whole = json.scanner.c_make_scanner(_Context())  # type: ignore[attr-defin
 
 
 def whole_value(text: str, pos: int) -> int:
-    """End of the JSON value at ``pos`` if all of it is in ``text`` and not deeply nested; else -1.
+    """End of the JSON value at ``pos`` if surely all of it is in ``text`` and not deeply nested; else -1.
 
-    >>> whole_value('{"a": 1} x', 0), whole_value('{"a": ', 0)
-    (8, -1)
+    >>> whole_value('{"a": 1} x', 0), whole_value('{"a": ', 0), whole_value("12", 0), whole_value("12 ", 0)
+    (8, -1, -1, 2)
     """
     try:
         end: int = _scan_whole(text, pos)[1]
     except (StopIteration, ValueError, RecursionError):
         return -1
-    if text[pos] not in '{["':
-        return -1
+    first = text[pos]
+    if first not in "{[":
+        decided = first in '"tfn' or text[end : end + 1] not in _MORE_NUMBER
+        return end if decided else -1
     brackets = text.count("{", pos, end) + text.count("[", pos, end)
     return end if brackets <= MAX_DEPTH else -1
 

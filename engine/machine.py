@@ -15,9 +15,61 @@ from typing import Any
 
 import regex
 
-from . import program as op
 from .jsonscan import JsonScan, whole_value
-from .program import Program, Site
+from .search import Search
+from .program import (
+    ACCEPT,
+    AT_END,
+    BACK,
+    BY_JSON,
+    BY_NAME,
+    BY_VALUE,
+    CALL,
+    CHOICE,
+    CLOSE,
+    CLOSER,
+    COMMIT,
+    ENTER,
+    EXIT,
+    FAIL,
+    FAIL_TWICE,
+    JSON,
+    JUMP,
+    LIT,
+    LOG_CLOSE,
+    LOG_FRAME,
+    LOG_FRAME_END,
+    LOG_MARK,
+    LOG_OPEN,
+    LOG_RECOVER,
+    LOG_RECOVERED,
+    LOG_SPAN,
+    MARK,
+    NAME,
+    OPEN,
+    POP,
+    PREDICATE,
+    PROPERTY,
+    RECOVERED,
+    REST,
+    RETRY,
+    RETURN,
+    RUN,
+    SAME,
+    SCAN,
+    SET,
+    SETTLE,
+    SKIP,
+    SPAN,
+    TAKE,
+    TEST,
+    TYPED,
+    UNTIL,
+    Instruction,
+    Program,
+    Site,
+    show,
+)
 
 _ESCAPED = regex.compile(r'"')
 
@@ -90,6 +142,22 @@ class Machine:
             return oldest[2], oldest[1]
         return len(self.log), self.pos
 
+    @property
+    def searching(self) -> Search | None:
+        """The delimiter that the machine waits for, if it waits for one in text that is settled."""
+        instruction = self.program.code[self.pc]
+        if type(self.memo) is not tuple or self.choices or instruction[0] not in (UNTIL, RETRY):
+            return None
+        return instruction[1]  # type: ignore[return-value]  # what these two search
+
+    def skipped(self, count: int, held: str) -> None:
+        """``count`` characters went by without the machine; it waits behind them, holding ``held`` back."""
+        self.base += count
+        self.text = held
+        self.pos = 0
+        self.farthest = 0
+        self.memo = (0, True, len(held), (0, len(held)))
+
     def forget(self, upto: int) -> None:
         """Cut the text before ``upto`` off; the log must be empty and no choice open."""
         self.text = self.text[upto:]
@@ -115,7 +183,40 @@ class Machine:
             steps += 1
             instruction = code[pc]
             what = instruction[0]
-            if what == op.LIT:
+            if what == SCAN:
+                found = instruction[1](text, pos)  # type: ignore[operator]
+                if found is not None:
+                    end = found.end()
+                    if end + instruction[2] <= size:  # type: ignore[operator]
+                        for group, (label, dialect) in enumerate(instruction[3], 1):  # type: ignore[arg-type,var-annotated]
+                            start, stop = found.span(group)
+                            log.append((LOG_SPAN, (label, dialect, start, False), stop))
+                            if label == "key":
+                                self.key = names.decode(dialect, text[start:stop])
+                        pos = end
+                        pc = instruction[4]  # type: ignore[assignment]
+                        continue
+                pc += 1
+                continue
+            elif what == TAKE:
+                end = self._take(instruction, text, pos, size)
+                if end >= 0:
+                    log.append((LOG_SPAN, (instruction[1], instruction[2], pos, instruction[3] == BY_VALUE), end))
+                    pos = end
+                    pc = instruction[6]  # type: ignore[assignment]
+                    continue
+                pc += 1
+                continue
+            elif what == POP:
+                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
+                    choices.pop()
+                pc = instruction[2]  # type: ignore[assignment]
+                continue
+            elif what == CHOICE:
+                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                pc += 1
+                continue
+            elif what == LIT:
                 if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
                     pos += instruction[2]  # type: ignore[operator]
                     pc += 1
@@ -124,13 +225,70 @@ class Machine:
                     if not at_end:
                         break
                     where = size
-            elif what == op.SPAN:
-                pos = instruction[1](text, pos).end()  # type: ignore[operator]
-                if pos == size and not at_end:
-                    break
+            elif what == ENTER:
+                site = instruction[1]
+                entered = (site, pos)
+                log.append((LOG_FRAME, entered, pos))
+                if site.scope:  # type: ignore[attr-defined]
+                    scopes = Scope(entered, site, pos + self.base, calls, scopes, False, False)  # type: ignore[arg-type]
+                    if not barrier:
+                        self.farthest = pos
+                        self.failed = []
                 pc += 1
                 continue
-            elif what == op.TEST:
+            elif what == EXIT:
+                site = instruction[1]
+                if site.scope:  # type: ignore[attr-defined]
+                    assert scopes is not None
+                    scopes = scopes.parent
+                log.append((LOG_FRAME_END, site, pos))
+                pc += 1
+                continue
+            elif what == OPEN:
+                log.append((LOG_OPEN, (instruction[1], instruction[2]), pos))
+                if instruction[1] == "tool_call" and scopes is not None:
+                    scopes = scopes.changed(scopes.committed, True)
+                pc += 1
+                continue
+            elif what == CLOSE:
+                label = instruction[1]
+                if label == "name":
+                    self.tool = self._captured(log, text, pos)
+                elif label == "key":
+                    self.key = self._captured(log, text, pos)
+                log.append((LOG_CLOSE, label, pos))
+                pc += 1
+                continue
+            elif what == UNTIL or what == RETRY:
+                search, verify, done, retry, quick = instruction[1:]
+                if memo is not None:
+                    low, fresh, start, run = memo
+                    memo = None
+                elif what == UNTIL:
+                    low, fresh, start, run = pos, True, pos, (0, 0)
+                else:
+                    low, fresh, start, run = pos + 1, False, pos + 1, (0, 0)
+                found = search.candidate(text, low, fresh, start)  # type: ignore[attr-defined]
+                if found < 0:
+                    if at_end:
+                        pos = size
+                        pc = done  # type: ignore[assignment]
+                        continue
+                    pos, start, run = search.hold(text, low, start, run)  # type: ignore[attr-defined]
+                    self.memo = (low, fresh, start, run)
+                    break
+                pos = found
+                if verify is None:
+                    pc = done  # type: ignore[assignment]
+                    continue
+                if quick is not None and quick[0](text, found) and found + quick[1] <= size:  # type: ignore[index]
+                    pc = done  # type: ignore[assignment]
+                    continue
+                choices.append((retry, pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                barrier = len(choices)
+                pc = verify  # type: ignore[assignment]
+                continue
+            elif what == TEST:
                 if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
                     pos += instruction[2]  # type: ignore[operator]
                     pc += 1
@@ -149,98 +307,35 @@ class Machine:
                 where = -1
                 pc = instruction[3]  # type: ignore[assignment]
                 continue
-            elif what == op.OPEN:
-                log.append((op.LOG_OPEN, (instruction[1], instruction[2]), pos))
-                if instruction[1] == "tool_call" and scopes is not None:
-                    scopes = scopes.changed(scopes.committed, True)
-                pc += 1
-                continue
-            elif what == op.CLOSE:
-                label = instruction[1]
-                if label == "name":
-                    self.tool = self._captured(log, text, pos)
-                elif label == "key":
-                    self.key = self._captured(log, text, pos)
-                log.append((op.LOG_CLOSE, label, pos))
-                pc += 1
-                continue
-            elif what == op.UNTIL or what == op.RETRY:
-                search, verify, done, retry = instruction[1:]
-                if memo is not None:
-                    low, fresh, start, run = memo
-                    memo = None
-                elif what == op.UNTIL:
-                    low, fresh, start, run = pos, True, pos, (0, 0)
-                else:
-                    low, fresh, start, run = pos + 1, False, pos + 1, (0, 0)
-                found = search.candidate(text, low, fresh, start)  # type: ignore[attr-defined]
-                if found < 0:
-                    if at_end:
-                        pos = size
-                        pc = done  # type: ignore[assignment]
-                        continue
-                    pos, start, run = search.hold(text, low, start, run)  # type: ignore[attr-defined]
-                    self.memo = (low, fresh, start, run)
+            elif what == SPAN:
+                pos = instruction[1](text, pos).end()  # type: ignore[operator]
+                if pos == size and not at_end:
                     break
-                pos = found
-                if verify is None:
-                    pc = done  # type: ignore[assignment]
-                    continue
-                choices.append((retry, pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
-                barrier = len(choices)
-                pc = verify  # type: ignore[assignment]
-                continue
-            elif what == op.POP:
-                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
-                    choices.pop()
-                pc = instruction[2]  # type: ignore[assignment]
-                continue
-            elif what == op.SETTLE:
-                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
-                    choices.pop()
                 pc += 1
                 continue
-            elif what == op.CHOICE:
-                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
-                pc += 1
-                continue
-            elif what == op.COMMIT:
+            elif what == COMMIT:
                 del choices[barrier:]
                 if scopes is not None and scopes.site is instruction[1] and not barrier:
                     scopes = scopes.changed(True, scopes.call)
                 pc += 1
                 continue
-            elif what == op.ENTER:
-                site = instruction[1]
-                entered = (site, pos)
-                log.append((op.LOG_FRAME, entered, pos))
-                if site.scope:  # type: ignore[attr-defined]
-                    scopes = Scope(entered, site, pos + self.base, calls, scopes, False, False)  # type: ignore[arg-type]
-                    if not barrier:
-                        self.farthest = pos
-                        self.failed = []
+            elif what == SETTLE:
+                if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
+                    choices.pop()
                 pc += 1
                 continue
-            elif what == op.EXIT:
-                site = instruction[1]
-                if site.scope:  # type: ignore[attr-defined]
-                    assert scopes is not None
-                    scopes = scopes.parent
-                log.append((op.LOG_FRAME_END, site, pos))
-                pc += 1
-                continue
-            elif what == op.BACK:
+            elif what == BACK:
                 del choices[barrier:]
                 _, pos, length, calls, scopes, barrier = choices.pop()
                 del log[length:]
                 pc = instruction[1]  # type: ignore[assignment]
                 continue
-            elif what == op.PREDICATE:
+            elif what == PREDICATE:
                 choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
                 barrier = len(choices)
                 pc += 1
                 continue
-            elif what == op.SET:
+            elif what == SET:
                 if pos < size:
                     if instruction[1](text, pos):  # type: ignore[operator]
                         pos += 1
@@ -248,7 +343,7 @@ class Machine:
                         continue
                 elif not at_end:
                     break
-            elif what == op.RUN:
+            elif what == RUN:
                 end = instruction[1](text, pos).end()  # type: ignore[operator]
                 if end == size and not at_end and end - pos < instruction[3]:  # type: ignore[operator]
                     break
@@ -256,15 +351,15 @@ class Machine:
                     pos = end
                     pc += 1
                     continue
-            elif what == op.MARK:
-                log.append((op.LOG_MARK, instruction[1], pos))
+            elif what == MARK:
+                log.append((LOG_MARK, instruction[1], pos))
                 pc += 1
                 continue
-            elif what == op.TYPED:
+            elif what == TYPED:
                 texts = names.only_text.get(self.tool)
                 pc = instruction[1] if texts is not None and self.key in texts else pc + 1  # type: ignore[assignment]
                 continue
-            elif what == op.NAME:
+            elif what == NAME:
                 end = self._name(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
                 if end == -2:
                     break
@@ -272,7 +367,7 @@ class Machine:
                     pos = end
                     pc += 1
                     continue
-            elif what == op.JSON:
+            elif what == JSON:
                 if memo is None:
                     memo = JsonScan(pos, instruction[1])  # type: ignore[arg-type]
                     if pos < size and (text[pos] == "{" or not instruction[1]):
@@ -289,35 +384,35 @@ class Machine:
                 if not barrier and failed > self.farthest:
                     self.farthest = failed
                     self.failed = [pc]
-            elif what == op.JUMP:
+            elif what == JUMP:
                 pc = instruction[1]  # type: ignore[assignment]
                 continue
-            elif what == op.AT_END:
+            elif what == AT_END:
                 if pos == size:
                     if not at_end:
                         break
                     pc += 1
                     continue
-            elif what == op.CLOSER:
+            elif what == CLOSER:
                 if pos < size:
                     pc += 1
                     continue
                 if not at_end:
                     break
-            elif what == op.FAIL_TWICE:
+            elif what == FAIL_TWICE:
                 del choices[barrier:]
                 _, pos, length, calls, scopes, barrier = choices.pop()
                 del log[length:]
-            elif what == op.FAIL:
+            elif what == FAIL:
                 pass
-            elif what == op.CALL:
+            elif what == CALL:
                 calls = (pc + 1, calls)
                 pc = instruction[1]  # type: ignore[assignment]
                 continue
-            elif what == op.RETURN:
+            elif what == RETURN:
                 pc, calls = calls
                 continue
-            elif what == op.PROPERTY:
+            elif what == PROPERTY:
                 end = self._property(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
                 if end == -2:
                     break
@@ -325,7 +420,7 @@ class Machine:
                     pos = end
                     pc += 1
                     continue
-            elif what == op.SAME:
+            elif what == SAME:
                 wanted = self._last(log, text, instruction[1])  # type: ignore[arg-type]
                 if text.startswith(wanted, pos):
                     pos += len(wanted)
@@ -333,7 +428,7 @@ class Machine:
                     continue
                 if size - pos < len(wanted) and not at_end and wanted.startswith(text[pos:]):
                     break
-            elif what == op.SKIP:
+            elif what == SKIP:
                 search, closers = instruction[1:]
                 low, start = (pos, pos) if memo is None else (memo[0], memo[2])
                 memo = None
@@ -349,31 +444,31 @@ class Machine:
                     pos = found + len(closer)
                 pc += 1
                 continue
-            elif what == op.RECOVERED:
-                log.append((op.LOG_RECOVERED, instruction[1], pos))
+            elif what == RECOVERED:
+                log.append((LOG_RECOVERED, instruction[1], pos))
                 self.farthest = pos
                 self.failed = []
                 pc += 1
                 continue
-            elif what == op.ACCEPT:
+            elif what == ACCEPT:
                 if pos == size:
                     if not at_end:
                         break
                     self.finished = True
                     break
                 failed = max(self.farthest, pos) + self.base
-                log.append((op.LOG_RECOVER, (None, pos + self.base, failed, ("the end of the output",), False), pos))
+                log.append((LOG_RECOVER, (None, pos + self.base, failed, ("the end of the output",), False), pos))
                 pc += 1
                 continue
-            elif what == op.REST:
+            elif what == REST:
                 pos = size
                 if not at_end:
                     break
-                log.append((op.LOG_RECOVERED, self.program.start, pos))
+                log.append((LOG_RECOVERED, self.program.start, pos))
                 self.finished = True
                 break
             else:
-                raise AssertionError(op.show(instruction))
+                raise AssertionError(show(instruction))
             # The instruction failed: take the newest open choice, or recover.
             if barrier == 0:
                 if where < 0:
@@ -392,6 +487,31 @@ class Machine:
         self.steps += steps
         self.pc, self.pos, self.calls, self.scopes, self.barrier = pc, pos, calls, scopes, barrier
 
+    def _take(self, instruction: Instruction, text: str, pos: int, size: int) -> int:
+        """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""
+        _, label, dialect, how, what, then, _ = instruction
+        if how == BY_NAME:
+            end = self._name(what, text, pos, size, False)  # type: ignore[arg-type]
+            if end > 0:
+                self.tool = self.names.decode(dialect, text[pos:end])
+            return end
+        if how == BY_JSON:
+            return whole_value(text, pos) if text.startswith("{", pos) else -1
+        search = what
+        if how == BY_VALUE:
+            only = self.names.only_text.get(self.tool)
+            if only is None or self.key not in only:
+                end = whole_value(text, pos) if pos < size else -1
+                return end if end >= 0 and self._follows(then, text, end, size) else -1
+        end = search.candidate(text, pos, True, pos)  # type: ignore[attr-defined]
+        if end < 0 or (then is not None and not self._follows(then, text, end, size)):
+            return -1
+        return end  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _follows(then: Any, text: str, end: int, size: int) -> bool:
+        return end + then[1] <= size and then[0](text, end) is not None
+
     # -- recovery (DESIGN, "Recovery") ------------------------------------------------------------------------------
 
     def _recover(self, scopes: Scope | None, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
@@ -402,7 +522,7 @@ class Machine:
         failed = min(max(self.farthest, start, 0), size)
         ended = at_end and failed == size
         why = (scope, max(start, 0) + self.base, failed + self.base, self._expected(), ended)
-        self.log.append((op.LOG_RECOVER, why, failed))
+        self.log.append((LOG_RECOVER, why, failed))
         if not site.closers and failed < size and failed <= start:
             failed += 1
         if scope is None:
@@ -419,9 +539,9 @@ class Machine:
         """The text of the label that ends at ``pos``, decoded."""
         depth = 0
         for kind, what, start in reversed(log):
-            if kind == op.LOG_CLOSE:
+            if kind == LOG_CLOSE:
                 depth += 1
-            elif kind == op.LOG_OPEN:
+            elif kind == LOG_OPEN:
                 if depth == 0:
                     return self.names.decode(what[1], text[start:pos])  # type: ignore[no-any-return]
                 depth -= 1
@@ -431,11 +551,14 @@ class Machine:
         """The text that ``label`` captured last in this rule instance: captures of deeper instances are closed."""
         depth, end = 0, -1
         for kind, what, pos in reversed(log):
-            if kind == op.LOG_CLOSE:
+            if kind == LOG_SPAN:
+                if depth == 0 and what[0] == label:
+                    return text[what[2] : pos]
+            elif kind == LOG_CLOSE:
                 if depth == 0 and what == label:
                     end = pos
                 depth += 1
-            elif kind == op.LOG_OPEN:
+            elif kind == LOG_OPEN:
                 depth -= 1
                 if depth == 0 and end >= 0:
                     return text[pos:end]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .errors import ParseError, StateError
-from .events import Event
+from .events import Event, RegionChunk
 from .machine import Machine, Names
 from .message import Message
 from .program import Program
 from .regions import Regions
 from .request import Tool
-from .stops import Stops
+from .search import Search
+from .stops import Stops, StopStrings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,10 +22,28 @@ class Setup:
     program: Program
     names: Names
     offered: dict[str, Tool] | None
-    stops: tuple[str, ...]
+    stops: StopStrings | None
     drop: bool
     unknown_is_call: bool
     incremental: bool
+
+
+@dataclass(slots=True)
+class Plain:
+    """Text of region ``label`` in which no character of ``firsts`` stands can be handed on, but for blanks at its end."""
+
+    label: str
+    first: str
+    firsts: frozenset[str]
+    blanks: str
+    held: str
+    sent: list[str]
+
+
+_MOST_HELD = 32
+"""A longer run of blanks is the machine's business: it does not look at it again for each chunk."""
+
+_new_chunk = tuple.__new__  # What a NamedTuple calls; its own constructor costs half of a short feed.
 
 
 class Parser:
@@ -37,12 +56,14 @@ class Parser:
     """
 
     def __init__(self, setup: Setup, prompt: str) -> None:
+        self._setup = setup
         self._machine = Machine(setup.program, setup.names)
         self._regions = Regions(setup.offered, setup.drop, setup.unknown_is_call)
         self._stops = Stops(setup.stops) if setup.stops else None
         self._pieces: list[str] = []
         self._read = 0
         self._done = False
+        self._plain: Plain | None = None
         self.initial_events: list[Event] = []
         if prompt:
             self._regions.prompt_end = len(prompt)
@@ -54,6 +75,26 @@ class Parser:
 
         Raises `TypeError` for anything but a str and `StateError` after `finish`. Never raises for what a model wrote.
         """
+        plain = self._plain
+        if plain is not None and type(chunk) is str and chunk:
+            if plain.first not in chunk if plain.first else plain.firsts.isdisjoint(chunk):
+                self._pieces.append(chunk)
+                piece = plain.held + chunk if plain.held else chunk
+                if chunk[-1] in plain.blanks:
+                    shown = piece.rstrip(plain.blanks)
+                    plain.held = piece[len(shown) :]
+                    if len(plain.held) > _MOST_HELD:
+                        plain.sent.append(shown)
+                        self._resume(plain)
+                        return [_new_chunk(RegionChunk, (plain.label, shown, True))] if shown else []
+                    piece = shown
+                    if not piece:
+                        return []
+                elif plain.held:
+                    plain.held = ""
+                plain.sent.append(piece)
+                return [_new_chunk(RegionChunk, (plain.label, piece, True))]
+            self._resume(plain)
         if self._done:
             raise StateError("feed() after finish(): make a new parser for the next reply")
         if not isinstance(chunk, str):
@@ -67,6 +108,8 @@ class Parser:
         """Say that the reply is over; returns the remaining events. Raises `StateError` when called twice."""
         if self._done:
             raise StateError("finish() was called before")
+        if self._plain is not None:
+            self._resume(self._plain)
         rest = self._stops.rest() if self._stops is not None else ""
         events = self._advance(rest) if rest else []
         self._done = True
@@ -81,6 +124,8 @@ class Parser:
     @property
     def message(self) -> Message:
         """What is known so far; a new value each time."""
+        if self._plain is not None:
+            self._resume(self._plain)
         return self._regions.message(complete=self._done)
 
     @property
@@ -116,9 +161,32 @@ class Parser:
                 done = min(regions.released - machine.base, machine.pos)
                 if done > 0 and (machine.memo is None or type(machine.memo) is tuple):
                     machine.forget(done)
+                self._plain = self._in_plain_text()
         events = regions.events
         regions.events = []
         return events
+
+    # -- text of an open region that cannot hold a delimiter is handed on without the machine ---------------------------
+
+    def _in_plain_text(self) -> Plain | None:
+        """What `feed` needs to hand text on, when the machine waits for a delimiter with nothing but blanks held back."""
+        machine, regions = self._machine, self._regions
+        search = machine.searching
+        sent = regions.growing
+        if search is None or sent is None or (self._stops is not None and self._stops.held):
+            return None
+        blanks = "".join(search.held_blanks)
+        if machine.pos or machine.text.strip(blanks) or len(machine.text) > _MOST_HELD or search.bounded:
+            return None
+        firsts = search.firsts + "".join(self._setup.stops.firsts if self._setup.stops is not None else ())
+        single = firsts[0] if len(set(firsts)) == 1 else ""
+        return Plain(sent[0], single, frozenset(firsts), blanks, machine.text, [])
+
+    def _resume(self, plain: Plain) -> None:
+        """Bring the machine to where the text handed on has come."""
+        self._plain = None
+        self._regions.grown(plain.sent)
+        self._machine.skipped(sum(map(len, plain.sent)), plain.held)
 
     def veto(self) -> ParseError | None:
         """The first place that a strict parse refuses, with line and column; None if there is none."""

@@ -46,20 +46,23 @@ JUMP = 26        # target
 CALL = 27        # target              run a recursive rule
 RETURN = 28      # -
 SAME = 29        # label               the text a label captured, again
-SCAN = 30        # match, slack, target  try a whole run of instructions as one pattern, else take them one by one
+SCAN = 30        # match, slack, labels, target  try a run of instructions as one pattern, else take them one by one
 SKIP = 31        # search, closers     recovery: to the scope's closer, its next opener, or the end
 RECOVERED = 32   # site
 ACCEPT = 33      # -                   the start rule has matched
 REST = 34        # -                   the text went on behind it: all of it is recovered
+TAKE = 35        # label, dialect, how, what, then, target  try a whole label at once, else take it bit by bit
 # fmt: on
 
 NAMES = (
     "LIT SPAN UNTIL RETRY TEST CHOICE POP SETTLE COMMIT ENTER EXIT OPEN CLOSE SET RUN JSON TYPED NAME PROPERTY AT_END "
-    "CLOSER MARK PREDICATE BACK FAIL_TWICE FAIL JUMP CALL RETURN SAME SCAN SKIP RECOVERED ACCEPT REST"
+    "CLOSER MARK PREDICATE BACK FAIL_TWICE FAIL JUMP CALL RETURN SAME SCAN SKIP RECOVERED ACCEPT REST TAKE"
 ).split()
 
 # Kinds of log entries; an entry is (kind, what, position).
-LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED = range(7)
+LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN = range(8)
+# How TAKE reads its label.
+BY_NAME, BY_JSON, BY_UNTIL, BY_VALUE = range(4)
 # What MARK notes.
 TOLERATED, TYPED_VALUE, DROP_OPEN, DROP_CLOSE = "tolerated", "typed", "drop", "dropped"
 

@@ -84,7 +84,9 @@ class Regions:
         for index in range(first, count):
             entry = log[index]
             kind = entry[0]
-            if kind == op.LOG_OPEN:
+            if kind == op.LOG_SPAN:
+                self._span(entry, text, base)
+            elif kind == op.LOG_OPEN:
                 self._open(entry, text, base)
             elif kind == op.LOG_CLOSE:
                 self._close(entry, text, base)
@@ -137,6 +139,22 @@ class Regions:
             self._grow(region, text, base, pos)
             region.closed_at = pos
             self._frames[-1].mark = pos
+
+    def _span(self, entry: LogEntry, text: str, base: int) -> None:
+        """A label that was read at once."""
+        label, dialect, start, typed = entry[1]
+        call = self._call
+        if call is None:
+            self._open((op.LOG_OPEN, (label, dialect), start), text, base)
+            self._close((op.LOG_CLOSE, label, entry[2]), text, base)
+            return
+        if self._call_error is None:
+            try:
+                call.read_span(label, dialect, text[start : entry[2]], start + base, typed)
+            except DecodeError as error:
+                self._call_error = error
+        if label == "name" and not self._call_opened:
+            self._open_call()
 
     def _call_entry(self, entry: LogEntry, text: str, base: int) -> None:
         assert self._call is not None
@@ -333,6 +351,23 @@ class Regions:
             tuple(self._dropped),
             complete and not self.incomplete,
         )
+
+    @property
+    def growing(self) -> tuple[str] | None:
+        """The label of the text region that is open and has been announced; None if none is, or the prompt is not over."""
+        region = self._region
+        if region is None or not region.opened or region.closed_at >= 0 or self._recovery is not None:
+            return None
+        return (region.label,) if self.released >= self.prompt_end else None
+
+    def grown(self, pieces: list[str]) -> None:
+        """More text of the open region, which has been handed on already."""
+        region = self._region
+        if region is None or not pieces:
+            return
+        region.parts += pieces
+        self._text[region.label] += pieces
+        self.released += sum(map(len, pieces))
 
     @property
     def quiet(self) -> bool:

@@ -22,13 +22,16 @@ class Tool:
     @property
     def whole(self) -> Declared:
         """The parameters as one declared object."""
-        return declared(self.parameters, self.parameters)
+        known = self._known.get("")
+        if known is None:
+            known = self._known[""] = declared(self.parameters, self.parameters)
+        return known
 
     def parameter(self, name: str) -> Declared:
         """The declared value of parameter ``name``."""
-        known = self._known.get(name)
+        known = self._known.get("." + name)
         if known is None:
-            known = self._known[name] = self.whole.member(name)
+            known = self._known["." + name] = self.whole.member(name)
         return known
 
     @property

@@ -35,6 +35,7 @@ class Search:
     runs: tuple[tuple[frozenset[str], int | None], ...]
     longest: int
     single: str
+    first: str
     _pattern: regex.Pattern[str] | None = field(repr=False)
     _firsts: str
     _held_blanks: frozenset[str]
@@ -46,16 +47,33 @@ class Search:
         runs = tuple(dict.fromkeys((opening.blanks, opening.most) for opening in openings if opening.blanks))
         pattern = regex.compile("|".join(map(regex.escape, literals))) if len(literals) > 1 else None
         unbounded = any(most is None for _, most in runs)
+        firsts = "".join(dict.fromkeys(literal[0] for literal in literals))
         return Search(
             literals,
             runs,
             max(map(len, literals), default=0),
             literals[0] if len(literals) == 1 else "",
+            firsts if len(firsts) == 1 else "",
             pattern,
-            "".join(dict.fromkeys(literal[0] for literal in literals)),
+            firsts,
             frozenset().union(*(blanks for blanks, _ in runs)),
             None if unbounded else max((most or 0 for _, most in runs), default=0),
         )
+
+    @property
+    def firsts(self) -> str:
+        """The characters that a literal can begin with."""
+        return self._firsts
+
+    @property
+    def bounded(self) -> bool:
+        """Whether only so many blanks belong to the delimiter."""
+        return bool(self.runs) and self._held_most is not None
+
+    @property
+    def held_blanks(self) -> frozenset[str]:
+        """The blanks that may stand before a literal."""
+        return self._held_blanks
 
     def show(self) -> str:
         return "|".join(map(repr, self.literals)) or "nothing"
@@ -66,6 +84,10 @@ class Search:
             return text.find(self.single, start)
         if self._pattern is None:
             return -1
+        if self.first:
+            start = text.find(self.first, start)
+            if start < 0:
+                return -1
         found = self._pattern.search(text, start)
         return found.start() if found else -1
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 import regex
 
 
-class Stops:
-    """The ``%stop`` strings of a format, and the end of the input so far that may be a run of them.
+class StopStrings:
+    """The ``%stop`` strings of a format, prepared."""
 
-    >>> stops = Stops(("<|im_end|>",))
+    __slots__ = ("firsts", "longest", "runs", "strings")
+
+    def __init__(self, strings: tuple[str, ...]) -> None:
+        self.strings = tuple(sorted(strings, key=len, reverse=True))
+        self.firsts = frozenset(string[0] for string in strings)
+        self.longest = max(map(len, strings), default=0)
+        self.runs = regex.compile("(?:" + "|".join(map(regex.escape, self.strings)) + ")*+") if strings else None
+
+
+class Stops:
+    """The end of the input so far that may be a run of stop strings.
+
+    >>> stops = Stops(StopStrings(("<|im_end|>",)))
     >>> stops.pass_on("Hi<|im"), stops.pass_on("_end|>"), stops.held, stops.rest()
     ('Hi', '', '<|im_end|>', '')
     """
 
-    __slots__ = ("_firsts", "_longest", "_partial", "_run", "_runs", "_strings")
+    __slots__ = ("_known", "_partial", "_run")
 
-    def __init__(self, strings: tuple[str, ...]) -> None:
-        self._strings = tuple(sorted(strings, key=len, reverse=True))
-        self._firsts = frozenset(string[0] for string in strings)
-        self._longest = max(map(len, strings), default=0)
-        self._runs = regex.compile("(?:" + "|".join(map(regex.escape, self._strings)) + ")*+") if strings else None
+    def __init__(self, known: StopStrings) -> None:
+        self._known = known
         self._run: list[str] = []
         self._partial = ""
 
@@ -30,13 +39,13 @@ class Stops:
 
     def pass_on(self, chunk: str) -> str:
         """``chunk`` and what was held before it, less what is held now."""
-        if self._runs is None:
+        if self._known.runs is None:
             return chunk
-        if not self._run and not self._partial and self._firsts.isdisjoint(chunk[-self._longest :]):
+        if not self._run and not self._partial and self._known.firsts.isdisjoint(chunk[-self._known.longest :]):
             return chunk
         text = self._partial + chunk
         if self._run:
-            going = self._runs.match(text)
+            going = self._known.runs.match(text)
             end = going.end() if going else 0
             if self._may_begin(text[end:]):
                 self._run.append(text[:end])
@@ -47,7 +56,7 @@ class Stops:
         else:
             passed = ""
         start = self._held_from(text)
-        going = self._runs.match(text, start)
+        going = self._known.runs.match(text, start)
         end = going.end() if going else start
         self._run = [text[start:end]] if end > start else []
         self._partial = text[end:]
@@ -58,17 +67,17 @@ class Stops:
         return "" if self._partial == "" else self.held
 
     def _may_begin(self, text: str) -> bool:
-        return any(string.startswith(text) for string in self._strings)
+        return any(string.startswith(text) for string in self._known.strings)
 
     def _held_from(self, text: str) -> int:
         """Where the run of stop strings, and the beginning of one, that ends ``text`` begins."""
         partial = len(text)
-        for start in range(max(0, len(text) - self._longest + 1), len(text)):
-            if text[start] in self._firsts and self._may_begin(text[start:]):
+        for start in range(max(0, len(text) - self._known.longest + 1), len(text)):
+            if text[start] in self._known.firsts and self._may_begin(text[start:]):
                 partial = start
                 break
         while True:
-            before = next((s for s in self._strings if text.endswith(s, 0, partial)), "")
+            before = next((s for s in self._known.strings if text.endswith(s, 0, partial)), "")
             if not before:
                 return partial
             partial -= len(before)

@@ -9,11 +9,12 @@ from typing import Any
 
 import regex
 
-from .jsonscan import JsonScan
+from .jsonscan import MAX_DEPTH, JsonScan
 from .schema_types import Declared, type_of
 
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
 _ESCAPED_SURROGATE = regex.compile(r"\\u[dD][89a-fA-F]")
+_BLANKS = " \t\r\n"
 _NUMBER = regex.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _PYTHON_ESCAPE = regex.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|([\s\S]))")
@@ -113,14 +114,25 @@ def decode(text: str) -> Any:
         raise BadValue("nested too deeply") from None
 
 
-def is_json(text: str) -> bool:
-    """Whether all of ``text``, without outer blanks, is one JSON value that chatpeg reads."""
-    stripped = text.strip(" \t\r\n")
-    if not stripped:
-        return False
+def decoded(text: str) -> tuple[bool, Any]:
+    """Whether all of ``text``, without outer blanks, is one JSON value that chatpeg reads, and the value.
+
+    >>> decoded(" [1] "), decoded("1 2"), decoded("[NaN]")
+    ((True, [1]), (False, None), (False, None))
+    """
+    stripped = text.strip(_BLANKS)
+    if stripped.count("{") + stripped.count("[") > MAX_DEPTH and not _shallow(stripped):
+        return False, None
+    try:
+        return True, decode(stripped)
+    except BadValue:
+        return False, None
+
+
+def _shallow(text: str) -> bool:
     scan = JsonScan(0)
-    scan.run(stripped, at_end=True)
-    return scan.end == len(stripped)
+    scan.run(text, at_end=True)
+    return scan.end == len(text)
 
 
 def strict_json(text: str) -> str:
@@ -149,36 +161,27 @@ def typed(text: str, value: Declared) -> tuple[str, bool]:
     (('"007"', True), ('3', True))
     """
     types = value.types
-    if types is not None and types == {"string"}:
-        return quoted(text), True
     if types is None:
-        return (strict_json(text.strip(" \t\r\n")), True) if _decodes(text) else (quoted(text), True)
+        fits, _ = decoded(text)
+        return (strict_json(text.strip(_BLANKS)) if fits else quoted(text)), True
     if "string" in types:
-        return _union(text, types, value.allowed), True
+        return (quoted(text) if len(types) == 1 else _union(text, types, value.allowed)), True
+    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0") and types & _NUMBERS:
+        return text, True
     found = _as_declared(text, types)
     if found is not None:
-        return found, found == text.strip(" \t\r\n") or _whole_number(text)
+        stripped = text.strip(_BLANKS)
+        return found, found == stripped or _NUMBER.fullmatch(stripped) is not None
     return quoted(text), False
 
 
-def _whole_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text.strip(" \t\r\n")) is not None
-
-
-def _decodes(text: str) -> bool:
-    if not is_json(text):
-        return False
-    try:
-        decode(text)
-    except BadValue:
-        return False
-    return True
+_NUMBERS = frozenset(("integer", "number"))
 
 
 def _union(text: str, types: frozenset[str], allowed: tuple[Any, ...] | None) -> str:
     """A union with string: the JSON value if it is of another declared type, then the raw text; enum and const choose."""
     raw = quoted(text)
-    found = _exact(text, types - {"string"}) if text == text.strip(" \t\r\n") else None
+    found = _exact(text, types - {"string"}) if text == text.strip(_BLANKS) else None
     candidates = [raw] if found is None else [found, raw]
     if allowed is not None:
         for candidate in candidates:
@@ -193,15 +196,16 @@ def _same(one: Any, other: Any) -> bool:
 
 def _exact(text: str, types: frozenset[str]) -> str | None:
     """The JSON text when ``text`` is JSON of one of ``types``."""
-    if not _decodes(text):
+    fits, value = decoded(text)
+    if not fits:
         return None
-    stripped = text.strip(" \t\r\n")
-    kind = type_of(decode(text))
-    if kind in types:
-        if kind == "integer" and "number" not in types:
-            return _integer_text(stripped)
+    stripped = text.strip(_BLANKS)
+    kind = type_of(value)
+    if kind == "integer" and "integer" in types and "number" not in types:
+        return _integer_text(stripped)
+    if kind in types or (kind == "integer" and "number" in types):
         return strict_json(stripped)
-    return strict_json(stripped) if kind == "integer" and "number" in types else None
+    return None
 
 
 def _integer_text(text: str) -> str:
@@ -250,6 +254,6 @@ def scalar(text: str) -> str:
     """
     stripped = text.strip()
     word = _PYTHON_WORDS.get(stripped, stripped)
-    if _NUMBER.fullmatch(word) or _decodes(word):
+    if _NUMBER.fullmatch(word) or decoded(word)[0]:
         return strict_json(word)
     raise BadValue(f"{stripped[:40]!r} is not a value")

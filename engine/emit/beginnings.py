@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .. import values
@@ -37,14 +37,14 @@ class _TooMany(Exception):
     pass
 
 
-def of(k: Continuation, rules: Rules, tool: str | None) -> list[str] | None:
+def of(k: Continuation, rules: Rules, tool: str | None, enough: Callable[[str], bool]) -> list[str] | None:
     """Every literal beginning of ``k``, to its first part that is not literal; `END` where it can be over.
 
-    The name of the tool being called is literal. None when there are too many. A run of blanks is taken as none, a space and a newline.
+    The name of the tool being called is literal; a beginning that is ``enough`` goes no further. None when there are too many. A run of blanks is taken as none, a space and a newline.
     """
     found: list[str] = []
     try:
-        for text in _Beginnings(rules, tool).texts(k, "", 0):
+        for text in _Beginnings(rules, tool, enough).texts(k, "", 0):
             found.append(text)
             if len(found) > _MOST:
                 return None
@@ -57,12 +57,13 @@ def of(k: Continuation, rules: Rules, tool: str | None) -> list[str] | None:
 class _Beginnings:
     rules: Rules
     tool: str | None
+    enough: Callable[[str], bool]
 
     def texts(self, k: Continuation, text: str, depth: int) -> Iterator[str]:
         if k is None:
             yield text + END
             return
-        if len(text) > _LONGEST:
+        if len(text) > _LONGEST or self.enough(text):
             yield text
             return
         if depth > _MOST:

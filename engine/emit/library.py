@@ -150,7 +150,7 @@ def _spellings(node: Expression, label: str, rules: Rules) -> list[Spelling]:
     if not opening:
         return [Spelling("", "", _BARE, (), "", _bare_keys())]
     if isinstance(labelled.item, Repeat):
-        return [Spelling(opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u")]
+        return [Spelling(opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u", None, False)]
     return [Spelling(opening, closing, _BARE)]
 
 

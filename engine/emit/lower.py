@@ -103,7 +103,7 @@ class Lowering:
         self.request = request
         self.builder = Builder()
         self.warnings: list[Relaxed] = []
-        self.schemas = SchemaLowering(self.builder, warnings=self.warnings, strict=request.strict)
+        self.schemas = SchemaLowering(self.builder, warnings=self.warnings, strict=request.strict, most_extras=1)
         self.texts: set[Ref] = set()
         self.blanks: set[Ref] = set()
         self.refused: list[str] = []
@@ -278,7 +278,8 @@ class Lowering:
     def and_predicate(self, item: Expression, k: Continuation, place: Place) -> Expr:
         """Nothing where the predicate surely holds before ``k``, else no match."""
         wanted = delimiter(item, self.rules, None, at_end=Text(beginnings.END))
-        found = beginnings.of(k, self.written, place.tool.name if place.tool else None)
+        tool = place.tool.name if place.tool else None
+        found = beginnings.of(k, self.written, tool, lambda text: _begins_with(text, wanted))
         if found is not None and all(_begins_with(text, wanted) for text in found):
             return EMPTY
         self.refused.append(f"{item.span.where}: whether &({item.span.text}) holds cannot be told while emitting")
@@ -502,7 +503,9 @@ class Lowering:
             if shared is None:
                 blank = Rep(Text(" "), 0, 1)
                 dialect = dialect_of(name, self.rules, blank)
-                shared = SchemaLowering(self.builder, dialect, warnings=self.warnings, strict=self.request.strict)
+                shared = SchemaLowering(
+                    self.builder, dialect, warnings=self.warnings, strict=self.request.strict, most_extras=1
+                )
                 self._dialects[name] = shared
             self._dialects[key] = shared.under(place.tool.parameters, place.tool.name)
         lowering = self._dialects[key]
