@@ -48,6 +48,8 @@ class BadUsage(ChatpegError):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
+    if sys.stdout is None:  # a caller that closed it
+        return 1
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -72,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror) if part)
     return str(error)
 
 

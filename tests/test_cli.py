@@ -377,6 +377,15 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+@pytest.mark.parametrize("target", [">&-", "> /dev/full"])
+def test_output_that_cannot_be_written_is_status_1(target: str) -> None:
+    command = f'"{sys.executable}" -m chatpeg list {target}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr in {"", "chatpeg: No space left on device\n"}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_ends_without_a_traceback() -> None:
     command = [sys.executable, "-m", "chatpeg", "parse", "hermes", "--stream"]
