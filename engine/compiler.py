@@ -98,6 +98,7 @@ class _Compiler:
         self.ahead = False
         self.predicate = 0
         self.plain = False
+        self.tolerating = 0
         span = next(iter(rules.values())).span
         self.anything: Continuation = (Until(Never(span), span), None)
 
@@ -128,7 +129,9 @@ class _Compiler:
 
     def terminal(self, node: Expression, *instruction: object) -> None:
         """Write an instruction that can fail, with the words an error uses for it."""
-        self.shows[len(self.code)] = shown(node)
+        # Blanks and tolerated forms are not what a model should have written; a fused pattern does not see them fail.
+        if not self.tolerating and not (isinstance(node, Class) and not node.negated and charset.blank(node.ranges)):
+            self.shows[len(self.code)] = shown(node)
         self.code.append(instruction)
 
     def place(self, target: _Target) -> None:
@@ -341,7 +344,9 @@ class _Compiler:
         return items[0].dialect if len(items) == 1 and isinstance(items[0], Terminal) else self.dialect
 
     def tolerate(self, node: Tolerate, k: Continuation, opened: list[_Open]) -> None:
+        self.tolerating += 1
         self.expression(node.item, k, opened)
+        self.tolerating -= 1
         self.emit(op.MARK, op.TOLERATED)
 
     def choice(self, node: Choice, k: Continuation, opened: list[_Open]) -> None:

@@ -184,8 +184,8 @@ class Fusion:
 
     def repeat(self, node: Repeat, dialect: str, mode: Mode) -> str:
         if isinstance(node.item, Tolerate) and mode in (Mode.READ, Mode.TEST):
-            return f"(?!{self.pattern(_shortest(node.item.item), dialect, Mode.MUST)})" if node.min == 0 else _FAILS
-        one = self.single(node.item) and not isinstance(node.item, And | Not)
+            return self.untolerated(node.item.item, dialect) if node.min == 0 else _FAILS
+        one = self.one_character(node.item)
         if not one and (mode is not Mode.MAY or node.max is None):
             raise NotRegular
         item = _grouped(self.pattern(node.item, dialect, mode))
@@ -195,6 +195,25 @@ class Fusion:
             return f"{item}{{{node.min},}}+"
         self.slack += node.max
         return f"{item}{{{node.min},{node.max}}}+"
+
+    def untolerated(self, node: Expression, dialect: str) -> str:
+        """That a tolerated form which may be missing is missing."""
+        shortest = _shortest(node)
+        if not self.single(shortest) and not (isinstance(shortest, Repeat) and self.one_character(shortest.item)):
+            raise NotRegular
+        return f"(?!{self.pattern(shortest, dialect, Mode.MUST)})"
+
+    def one_character(self, node: Expression) -> bool:
+        """Whether ``node`` is one character of a class: repeated, it cannot fail half-way."""
+        match node:
+            case Class() | Any():
+                return True
+            case Literal(text=text):
+                return len(text) == 1
+            case Reference(name=name):
+                return name not in self.recursive and self.one_character(self.rules[name].expression)
+            case _:
+                return False
 
     def label(self, name: str, item: Expression, dialect: str) -> str:
         self.labels.append((name, dialect))
