@@ -87,17 +87,23 @@ def report_one_reply(chat: Any) -> None:
 
 
 def report_growth(name: str, chat: Any, text_of: Callable[[str], str]) -> None:
-    """Nanoseconds a character at three sizes: constant means linear."""
-    costs = []
+    """Nanoseconds a character at three sizes, and how many times the least loop on as many plain chunks.
+
+    The least loop itself gets slower on longer lists of chunks (memory); constant multiples mean linear.
+    """
+    shown, multiples = [], []
     for size in (10_000, 100_000, 1_000_000):
         text = text_of("lorem ipsum " * (size // 12))
         message = chat.parse(text)
         assert message.complete
         assert not message.malformed
         chunks = cut(text)
-        costs.append(fastest(lambda chunks=chunks: streamed(chat, chunks)) / len(text) * 1e9)  # type: ignore[misc]
-    shown = "  ".join(f"{cost:6.0f}" for cost in costs)
-    print(f"{name:28} {shown}   {costs[-1] / costs[0]:.2f} times")
+        cost = fastest(lambda chunks=chunks: streamed(chat, chunks), 1.0)  # type: ignore[misc]
+        plain = cut("lorem ipsum " * (len(text) // 12))
+        least = fastest(lambda plain=plain: least_loop(plain), 1.0)  # type: ignore[misc]
+        multiples.append(cost / least)
+        shown.append(f"{cost / len(text) * 1e9:6.0f} ({cost / least:4.1f})")
+    print(f"{name:28} {'  '.join(shown)}   {multiples[-1] / multiples[0]:.2f}")
 
 
 def main() -> None:
@@ -105,7 +111,8 @@ def main() -> None:
     hermes = chatpeg.load("hermes").bind(tools=TOOLS)
     print(f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}, {sys.platform}\n")
     report_one_reply(xml)
-    print(f"\n{'ns a character, 4 a chunk':28} {'10 kB':>6}  {'100 kB':>6}  {'1 MB':>6}   1 MB to 10 kB")
+    print(f"\n{'ns a character, 4 a chunk':28} {'10 kB':>13}  {'100 kB':>13}  {'1 MB':>13}   1 MB : 10 kB")
+    print(f"{'(times the least loop)':28}")
     report_growth("content", xml, lambda text: text)
     report_growth("a JSON string argument", hermes, json_call)
     report_growth("an XML string value", xml, xml_call)
