@@ -152,11 +152,11 @@ def test_a_call_in_prose_is_a_call(format_id: str) -> None:
     assert run.final.tool_calls[0].args == {"k": "v"}
 
 
-SECTION_REASON = (
-    "machine.py _recover(): the markers of the outer committed rule are not recovered, though it released nothing"
-)
+SECTION_REASON = "deepseek-v3*.peg: a section may be empty and unclosed, so its opener is markup of nothing"
 BEGINNINGS = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=SECTION_REASON)) if WIRES[name].section[0] else name
+    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=SECTION_REASON))
+    if name in {"deepseek-v3", "deepseek-v3.1"}
+    else name
     for name in sorted(WIRES)
 ]
 
