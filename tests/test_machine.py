@@ -872,13 +872,15 @@ def test_parses_share_nothing() -> None:
 def test_captures_are_the_consumers_own() -> None:
     """P5: a consumer that writes into the captures of an event changes no other event."""
     grammar = written("start = content:until(!.)")
-    for _ in range(2):
-        opened = grammar.parser(prompt="").feed("a")[0]
-        assert opened.captures == {}
-        try:
-            opened.captures["x"] = "y"
-        except TypeError:  # read-only will do
-            return
+    first, second = (grammar.parser(prompt="").feed("a")[0] for _ in range(2))
+    try:
+        first.captures["x"] = "y"
+    except TypeError:  # read-only will do
+        return
+    try:
+        assert second.captures == {}
+    finally:
+        del first.captures["x"]
 
 
 def test_the_captures_of_a_call_are_its_own() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from chatpeg.grammar import Grammar
 from chatpeg.loader import load_text
-from chatpeg.stops import Stops
+from chatpeg.stops import Stops, StopStrings
 from hypothesis import example, given
 from hypothesis import strategies as st
 from replay import grammar, replay
@@ -25,7 +25,7 @@ def without_stops(text: str, strings: tuple[str, ...] = STRINGS) -> str:
 
 def passed_on(chunks: list[str], strings: tuple[str, ...] = STRINGS) -> tuple[list[str], str]:
     """What comes through for each chunk, and at the end."""
-    stops = Stops(strings)
+    stops = Stops(StopStrings(strings))
     return [stops.pass_on(chunk) for chunk in chunks], stops.rest()
 
 
@@ -67,7 +67,7 @@ def test_every_chunking_passes_on_the_same_text(drawn: tuple[str, list[str]]) ->
 @given(TEXTS)
 def test_no_more_is_held_than_may_be_a_stop_string(text: str) -> None:
     """After each character everything has come through but what could belong to a run at the end."""
-    stops, came = Stops(STRINGS), ""
+    stops, came = Stops(StopStrings(STRINGS)), ""
     for size, character in enumerate(text, 1):
         came += stops.pass_on(character)
         assert stops.held == may_still_be_cut(text[:size])
@@ -76,14 +76,14 @@ def test_no_more_is_held_than_may_be_a_stop_string(text: str) -> None:
 
 def test_a_long_run_is_held_in_linear_time() -> None:
     """100,000 stop strings in a row are one run; each chunk costs the same."""
-    stops = Stops(("</s>",))
+    stops = Stops(StopStrings(("</s>",)))
     assert all(stops.pass_on("</s>") == "" for _ in range(100_000))
     assert stops.rest() == ""
 
 
 def test_a_long_run_that_is_none_comes_through() -> None:
     """When text follows the run, it was ordinary."""
-    stops = Stops(("</s>",))
+    stops = Stops(StopStrings(("</s>",)))
     for _ in range(1000):
         stops.pass_on("</s>")
     assert stops.pass_on("x") == "</s>" * 1000 + "x"
