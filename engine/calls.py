@@ -40,7 +40,7 @@ class CallReader:
     ``offered`` None: which tools there are is not known. Positions are offsets in the text given to `read`.
     """
 
-    __slots__ = ("canonical", "captures", "name", "_arguments", "_end", "_offered", "_parts", "_tool")
+    __slots__ = ("arguments", "canonical", "captures", "name", "_end", "_offered", "_parts", "_tool")
 
     def __init__(self, offered: dict[str, Tool] | None) -> None:
         self.captures: dict[str, str] = {}
@@ -49,7 +49,7 @@ class CallReader:
         self._offered = offered
         self._tool: Tool | None = None
         self._parts: list[_Part] = []
-        self._arguments: str | None = None
+        self.arguments: str | None = None
         self._end = 0
 
     def read(self, entry: LogEntry, text: str, base: int) -> None:
@@ -121,7 +121,7 @@ class CallReader:
                 if self._parts:
                     self._parts[-1].items.append(self._json(part, raw))
             case "arguments":
-                self._arguments = self._object(part, raw)
+                self.arguments = self._object(part, raw)
             case _:
                 pass
 
@@ -159,6 +159,29 @@ class CallReader:
         values.decode(stripped)
         return values.strict_json(raw)
 
+    @property
+    def open_arguments(self) -> _Part | None:
+        """The arguments, while they are being read."""
+        return self._parts[0] if self._parts and self._parts[0].label == "arguments" else None
+
+    @property
+    def begun_string(self) -> tuple[str, int] | None:
+        """Key and start of the parameter being read, when its value can only be the raw text up to its end."""
+        parts = self._parts
+        if len(parts) < 2 or parts[0].label != "arguments" or parts[1].label != "value":
+            return None
+        if parts[1].dialect != "raw" or (len(parts) == 2 and parts[1].value.types != {"string"}):
+            return None
+        if len(parts) > 2 and (len(parts) > 3 or parts[2].label != "text" or parts[1].texts):
+            return None
+        key = parts[0].key or ""
+        return None if key in parts[0].keys else (key, parts[-1].start)
+
+    @property
+    def offered(self) -> bool:
+        """Whether the tool is one of those offered, or those are not known."""
+        return self._offered is None or self.name in self._offered
+
     def call(self, end: int, unknown_is_call: bool) -> ToolCall:
         """The call whose frame has matched at ``end``; raises `DecodeError` when it is none."""
         if self.name is None:
@@ -166,7 +189,7 @@ class CallReader:
         known = self._offered is None or self.name in self._offered
         if not known and not unknown_is_call:
             raise DecodeError(f"the tool {self.name!r} was not offered", end)
-        return ToolCall(self.name, self._arguments or "{}", self.captures.get("id"), True, known)
+        return ToolCall(self.name, self.arguments or "{}", self.captures.get("id"), True, known)
 
 
 def entries_of(log: Sequence[LogEntry], count: int) -> Sequence[LogEntry]:

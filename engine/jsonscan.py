@@ -74,10 +74,10 @@ class JsonScan:
     (False, True, 10)
     """
 
-    __slots__ = ("end", "failed", "pos", "_stack", "_state")
+    __slots__ = ("end", "failed", "pos", "start", "_stack", "_state")
 
     def __init__(self, pos: int, object_only: bool = False) -> None:
-        self.pos = pos
+        self.start = self.pos = pos
         self.end = -1
         self.failed = -1
         self._state = _OBJECT if object_only else _VALUE

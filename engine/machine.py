@@ -150,6 +150,14 @@ class Machine:
             return None
         return instruction[1]  # type: ignore[return-value]  # what these two search
 
+    @property
+    def scanned(self) -> tuple[int, int] | None:
+        """Start and progress of the JSON value that the machine waits in, if nothing before it is unsettled."""
+        memo = self.memo
+        if not isinstance(memo, JsonScan) or self.choices:
+            return None
+        return memo.start + self.base, memo.pos + self.base
+
     def skipped(self, count: int, held: str) -> None:
         """``count`` characters went by without the machine; it waits behind them, holding ``held`` back."""
         self.base += count

@@ -58,7 +58,7 @@ class Parser:
     def __init__(self, setup: Setup, prompt: str) -> None:
         self._setup = setup
         self._machine = Machine(setup.program, setup.names)
-        self._regions = Regions(setup.offered, setup.drop, setup.unknown_is_call)
+        self._regions = Regions(setup.offered, setup.drop, setup.unknown_is_call, setup.incremental)
         self._stops = Stops(setup.stops) if setup.stops else None
         self._pieces: list[str] = []
         self._read = 0
@@ -155,6 +155,8 @@ class Parser:
         else:
             regions.read(log, self._read, len(log), machine.text, machine.base, machine.pos)
             self._read = len(log)
+            if self._setup.incremental:
+                regions.stream(machine.text, machine.base, machine.pos, machine.scanned)
             if regions.quiet:
                 log.clear()
                 self._read = 0

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import program as op
+from .argument_stream import ArgumentStream
 from .calls import CallReader
 from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
@@ -55,7 +56,9 @@ class _Recovery:
 class Regions:
     """Reads released log entries in order; ``events`` collects what they say."""
 
-    def __init__(self, offered: dict[str, Tool] | None, drop: bool, unknown_is_call: bool) -> None:
+    def __init__(
+        self, offered: dict[str, Tool] | None, drop: bool, unknown_is_call: bool, incremental: bool = False
+    ) -> None:
         self.events: list[Event] = []
         self.released = 0
         self.prompt_end = 0
@@ -64,6 +67,8 @@ class Regions:
         self._offered = offered
         self._hide = drop
         self._unknown_is_call = unknown_is_call
+        self._incremental = incremental
+        self._stream: ArgumentStream | None = None
         self._frames: list[_Frame] = []
         self._text: dict[str, list[str]] = {}
         self._calls: list[ToolCall] = []
@@ -173,6 +178,8 @@ class Regions:
                 frame = outer
                 break
         self._call_opened = True
+        if self._incremental and (self._call.offered or self._unknown_is_call):
+            self._stream = ArgumentStream()
         self.events.append(RegionOpen("tool_call", frame.start, frame.mark, dict(self._call.captures)))
 
     def _mark(self, entry: LogEntry, text: str, base: int) -> None:
@@ -242,10 +249,42 @@ class Regions:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
+    def stream(self, text: str, base: int, upto: int, scanned: tuple[int, int] | None) -> None:
+        """Hand out what has become certain of the open call's arguments."""
+        if self._stream is None or self._call is None or self._call_error is not None:
+            return
+        piece = self._stream.grow(self._call, text, base, upto + base, scanned)
+        if piece:
+            self.events.append(RegionChunk("arguments", piece, True))
+
+    def _begun(self) -> ToolCall | None:
+        """The call that is being streamed, as far as it was handed out."""
+        call = self._call
+        if self._stream is None or call is None or call.name is None:
+            return None
+        return ToolCall(call.name, "".join(self._stream.sent), call.captures.get("id"), False, call.offered)
+
+    def _break_off(self, pos: int, error: ParseError, start: int) -> None:
+        """A streamed call does not go on: it stays, incomplete."""
+        begun = self._begun()
+        assert begun is not None
+        self._calls.append(begun)
+        self.events.append(RegionClose("tool_call", pos, pos, begun))
+        self._refuse(error)
+        self._stream = None
+
     def _end_call(self, frame: _Frame, pos: int, text: str, base: int) -> None:
+        self.stream(text, base, pos - base, None)
         call, error = self._call, self._call_error
         assert call is not None
-        self._call = None
+        if error is not None and self._stream is not None:
+            self._break_off(pos, error, frame.start)
+            raw = text[frame.start - base : pos - base]
+            self._malformed.append(Malformed("tool_call", frame.start, pos, raw, error))
+            self._call = None
+            self.released = max(self.released, pos)
+            return
+        self._call, stream, self._stream = None, self._stream, None
         if error is None:
             try:
                 done = call.call(pos, self._unknown_is_call)
@@ -256,6 +295,8 @@ class Regions:
                 self._refuse(ParseError("a value that is not of its declared type", frame.start))
             self._dropped.extend(self._call_dropped)
             self._calls.append(done)
+            if stream is not None and (rest := done.arguments[sum(map(len, stream.sent)) :]):
+                self.events.append(RegionChunk("arguments", rest, True))
             self.events.append(RegionClose("tool_call", frame.mark, pos, done))
         else:
             if self._call_opened:
@@ -274,7 +315,12 @@ class Regions:
             self._end_region(max(self._region.closed_at, self.released))
         call = self._call is not None or (scope is not None and scope.site.call)
         error = ParseError("expected " + " or ".join(expected) if expected else "no more text", failed)
-        if self._call is not None and self._call_opened:
+        if self._stream is not None:
+            self.stream(text, base, failed - base, None)
+            self._break_off(failed, error, start)
+            self.released = max(self.released, failed)
+            start = failed
+        elif self._call is not None and self._call_opened:
             self.events.append(RegionMalformed("tool_call", failed, failed, error))
         self._call = None
         self._leave(scope)
@@ -341,11 +387,12 @@ class Regions:
 
     def message(self, complete: bool) -> Message:
         """What has been read so far."""
+        begun = self._begun()
         fields = {label: "".join(parts) for label, parts in self._text.items()}
         return Message(
             fields.pop("content", None),
             fields.pop("reasoning", None),
-            tuple(self._calls),
+            (*self._calls, begun) if begun is not None else tuple(self._calls),
             fields,
             tuple(self._malformed),
             tuple(self._dropped),
