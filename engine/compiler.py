@@ -99,6 +99,7 @@ class _Compiler:
         self.predicate = 0
         self.plain = False
         self.tolerating = 0
+        self.text_label: Label | None = None
         span = next(iter(rules.values())).span
         self.anything: Continuation = (Until(Never(span), span), None)
 
@@ -209,7 +210,7 @@ class _Compiler:
             case Repeat():
                 self.repeat(node, k, opened)
             case _:
-                self.places[len(self.code)] = (node, k)
+                self.places[len(self.code)] = (self.text_label or node, k)
                 self.unit(node, k)
                 self.advance(opened, node)
 
@@ -296,7 +297,10 @@ class _Compiler:
     def label(self, node: Label, k: Continuation, opened: list[_Open]) -> None:
         done = self.take(node, k)
         self.emit(op.OPEN, node.name, self.spelling(node))
+        outer = self.text_label
+        self.text_label = node if node.name in self.regions - {"tool_call"} else outer
         self.expression(node.item, k, opened)
+        self.text_label = outer
         self.emit(op.CLOSE, node.name)
         if done is not None:
             self.place(done)

@@ -10,7 +10,7 @@ from .constraint import Constraint
 from .emit.ebnf import ebnf
 from .emit.gbnf import gbnf
 from .emit.lark import lark
-from .emit.lower import Calls, Lowering, Place, Request
+from .emit.lower import Cache, Calls, Lowering, Place, Request
 from .emit.root import Roots, behind, trigger_words
 from .emit.rules import NOTHING, Expr, Rules
 from .emit.schema import Relaxed
@@ -38,6 +38,7 @@ class Wanted:
     parallel: bool
     response_schema: Any
     strict: bool
+    cache: Cache
 
 
 def constraint(wanted: Wanted, target: str, prompt: str) -> Constraint:
@@ -71,7 +72,8 @@ class Emission:
         if wanted.tool_choice == "named":
             tools = tuple(tool for tool in tools if tool.name == wanted.named)
         request = Request(tools, wanted.strict, wanted.response_schema)
-        self.lowering = Lowering(wanted.rules, frozenset(wanted.loaded.fields), request)
+        loaded = wanted.loaded
+        self.lowering = Lowering(wanted.rules, frozenset(loaded.fields), loaded.triggers, request, wanted.cache)
         self.roots = Roots(self.lowering, wanted.rules, wanted.loaded.triggers)
 
     def made(self) -> Made:

@@ -56,6 +56,8 @@ class Grammar:
         self.loaded = loaded
         self.name = loaded.name
         self._programs: dict[object, Program] = {}
+        self._rules: dict[object, dict[str, nodes.Rule]] = {}
+        self._automata: dict[object, dict[Any, Any]] = {}
         self._chats: dict[Options, Chat] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -78,8 +80,18 @@ class Grammar:
             self._programs[key] = compile_program(rules, self.loaded.start, labels)
         return self._programs[key]
 
+    def automata(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[Any, Any]:
+        """What emitters have worked out about the rules of such requests."""
+        return self._automata.setdefault((given, calls), {})
+
     def rules(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[str, nodes.Rule]:
         """The grammar's rules for one request."""
+        key = (given, calls)
+        if key not in self._rules:
+            self._rules[key] = self._made_rules(given, calls)
+        return self._rules[key]
+
+    def _made_rules(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[str, nodes.Rule]:
         rules = dict(self.loaded.rules)
         for name, text in given:
             rules[name] = replace(rules[name], expression=nodes.Literal(text, rules[name].span))
@@ -307,6 +319,7 @@ class Chat:
             options.parallel_tool_calls,
             response,
             options.strict_schema,
+            self.grammar.automata(options.given, self.calls),
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
 from ..nodes import Choice, Expression, Label, Literal, Reference, Repeat, Sequence, Tolerate, Until, walk
-from .automaton import Automaton, until
+from .automaton import Automaton, text, until
 from .charset import ANY, Ranges, charset, difference
 from .dialect import JSON, Dialect, Spelling
 from .nfa import compiled
@@ -146,12 +146,12 @@ def _spellings(node: Expression, label: str, rules: Rules) -> list[Spelling]:
     labelled = items[at]
     assert isinstance(labelled, Label)
     if isinstance(labelled.item, Until):
-        return [Spelling(opening, closing, ANY, (), "", until(delimiter(labelled.item.delimiter, rules, None)))]
+        return [Spelling(opening, closing, ANY, (), "", until(delimiter(labelled.item.delimiter, rules)))]
     if not opening:
         return [Spelling("", "", _BARE, (), "", _bare_keys())]
     if isinstance(labelled.item, Repeat):
         return [Spelling(opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u", None, False)]
-    return [Spelling(opening, closing, _BARE)]
+    return [Spelling(opening, closing, ANY, (), "", until(text(closing)))]
 
 
 def _bare_keys() -> Automaton:

@@ -92,11 +92,17 @@ class Request:
     response_schema: object | None
 
 
+Cache = dict[tuple[object, ...], Automaton]
+"""Delimiters of a grammar as automata, kept from request to request; keys hold identities of its expressions."""
+
+
 class Lowering:
     """Writes the rules of one request into ``builder``; what it relaxes is in ``warnings``."""
 
-    def __init__(self, rules: Rules, fields: frozenset[str], request: Request) -> None:
+    def __init__(self, rules: Rules, fields: frozenset[str], triggers: tuple[str, ...], request: Request, cache: Cache) -> None:
         self.rules = rules
+        self.triggers = frozenset(triggers)
+        self.cache = cache
         self.written = {name: replace(rule, expression=written(rule.expression)) for name, rule in rules.items()}
         self.openings = Openings(self.written)
         self.fields = fields | {"content", "reasoning"}
@@ -108,6 +114,11 @@ class Lowering:
         self.blanks: set[Ref] = set()
         self.refused: list[str] = []
         self._free: dict[Automaton, Ref] = {}
+        self._holds: dict[tuple[object, ...], bool] = {}
+        self._raw: dict[tuple[object, ...], Expr | None] = {}
+        self._bodies: dict[tuple[str, str], Expr] = {}
+        span = next(iter(rules.values())).span
+        self._unknown: Continuation = (Until(Never(span), span), None)
         self._by_tool: dict[str, SchemaLowering] = {}
         self._dialects: dict[str, SchemaLowering] = {}
         self._open: dict[tuple[str, Place], Ref] = {}
@@ -145,7 +156,7 @@ class Lowering:
             case Permute():
                 return self.permute(node, k, place)
             case Terminal():
-                return self.terminal(node, place)
+                return self.terminal(node, k, place)
             case ParamValue(delimiter=stop):
                 return self.param_value(stop, place)
             case Same(label=label):
@@ -277,13 +288,27 @@ class Lowering:
 
     def and_predicate(self, item: Expression, k: Continuation, place: Place) -> Expr:
         """Nothing where the predicate surely holds before ``k``, else no match."""
-        wanted = delimiter(item, self.rules, None, at_end=Text(beginnings.END))
+        places = tuple(id(node) for node in listed(k))
         tool = place.tool.name if place.tool else None
-        found = beginnings.of(k, self.written, tool, lambda text: _begins_with(text, wanted))
-        if found is not None and all(_begins_with(text, wanted) for text in found):
-            return EMPTY
+        for name in (None, tool):
+            key = (id(item), places, name)
+            if key not in self._holds:
+                self._holds[key] = self.surely(item, k, name)
+            if self._holds[key]:
+                return EMPTY
         self.refused.append(f"{item.span.where}: whether &({item.span.text}) holds cannot be told while emitting")
         return NOTHING
+
+    def surely(self, item: Expression, k: Continuation, tool: str | None) -> bool:
+        wanted = self.delimiter(item, Text(beginnings.END))
+        found = beginnings.of(k, self.written, tool, lambda text: _begins_with(text, wanted))
+        return found is not None and all(_begins_with(text, wanted) for text in found)
+
+    def delimiter(self, node: Expression, at_end: Expr) -> Automaton:
+        key = ("delimiter", id(node), at_end)
+        if key not in self.cache:
+            self.cache[key] = delimiter(node, self.rules, at_end)
+        return self.cache[key]
 
     def not_predicate(self, item: Expression, k: Continuation) -> Expr:
         if isinstance(item, Literal) and not item.text:
@@ -298,6 +323,10 @@ class Lowering:
     def reference(self, rule: Rule, k: Continuation, place: Place) -> Expr:
         if rule.name in self._recursive and (place.tool is not None or place.response):
             return self.dialect_value(rule.name, place)
+        if rule.name in self.triggers and place.calls is Calls.NONE:
+            return NOTHING
+        if rule.name in self.triggers and place.calls is Calls.ANY and place.tool is None:
+            place = replace(place, calls=Calls.SOME)
         if place.tool is None and any(isinstance(n, Label) and n.name == "tool_call" for n in walk(rule.expression)):
             return self.calls(rule, k, place)
         if rule.name in self._recursive:
@@ -315,19 +344,28 @@ class Lowering:
         """The rule that frames a call, once per offered tool."""
         if place.calls is Calls.NONE or place.response:
             return NOTHING
-        found = []
-        for tool in self.request.tools:
-            one = self.expression(rule.expression, k, replace(place, calls=Calls.ANY, tool=tool))
-            if one != NOTHING:
-                found.append(one)
+        found = [one for tool in self.request.tools if (one := self.call(rule, k, replace(place, calls=Calls.ANY, tool=tool))) != NOTHING]
         return self.builder.define("call", factored(found)) if found else NOTHING
+
+    def call(self, rule: Rule, k: Continuation, place: Place) -> Expr:
+        """The call of one tool; written once if nothing in it depends on what follows."""
+        assert place.tool is not None
+        key = (rule.name, place.tool.name)
+        if key not in self._bodies:
+            refused = len(self.refused)
+            body = self.expression(rule.expression, self._unknown, place)
+            if len(self.refused) > refused:
+                del self.refused[refused:]
+                return self.expression(rule.expression, k, place)
+            self._bodies[key] = body
+        return self._bodies[key]
 
     def label(self, node: Label, k: Continuation, place: Place) -> Expr:
         name = node.name
         if name == "content" and place.response and place.calls is not Calls.NONE:
             return self.response()
         if name in self.fields and place.tool is None:
-            if name == "content" and not place.content:
+            if name == "content" and (place.response or not place.content):
                 return EMPTY if free_text(node.item, self.rules, exact=False).accepts_empty() else NOTHING
             return self.text(node.item, name, place)
         if name == "value" and place.value is not None and isinstance(node.item, Label) and node.item.name == "text":
@@ -350,7 +388,7 @@ class Lowering:
         assert schema is not None
         return self.schemas.under(schema, "").value(schema)  # type: ignore[arg-type]  # checked where it was bound
 
-    def terminal(self, node: Terminal, place: Place) -> Expr:
+    def terminal(self, node: Terminal, k: Continuation, place: Place) -> Expr:
         if place.tool is None:
             return NOTHING
         match node.name:
@@ -361,7 +399,12 @@ class Lowering:
             case "JSON_VALUE":
                 return NOTHING if place.value is None else self.json_value(place)
             case _:
-                return NOTHING if place.key is None else Text(values.spelled(node.dialect, place.key))
+                return NOTHING if place.key is None else self.param_name(values.spelled(node.dialect, place.key), k)
+
+    def param_name(self, key: str, k: Continuation) -> Expr:
+        """A parameter's name, if reading stops behind it and not before."""
+        ends = [text for text in beginnings.of(k, self.written, None, bool) or () if text != beginnings.END]
+        return NOTHING if any(text in key for text in ends if text) else Text(key)
 
     def same(self, label: str, place: Place) -> Expr:
         text = place.key if label == "key" else place.tool.name if label == "name" and place.tool else None
@@ -465,7 +508,7 @@ class Lowering:
         if others:
             found.append(schema.without_strings(place.value, place.path))
         if "string" in kinds & place.kinds:
-            raw = schema.raw_text(place.value, self.stops(stop, place), place.path, others)
+            raw = self.raw(place, self.stops(stop), others)
             found += [] if raw is None else [raw]
         return either([part for part in found if part != NOTHING])
 
@@ -482,17 +525,30 @@ class Lowering:
         schema = self.schema(place.tool)
         if "string" not in schema.types(place.value, place.path) & place.kinds:
             return NOTHING
-        language = self.stops(node.delimiter, place) if isinstance(node, Until) else free_text(node, self.rules, exact=True)
-        raw = schema.raw_text(place.value, language, place.path)
+        language = self.stops(node.delimiter) if isinstance(node, Until) else free_text(node, self.rules, exact=True)
+        raw = self.raw(place, language, frozenset())
         return NOTHING if raw is None else raw
 
-    def stops(self, stop: Expression, place: Place) -> Automaton:
+    def stops(self, stop: Expression) -> Automaton:
         """Texts in front of delimiter ``stop``."""
-        keys = place.tool.names if place.tool is not None else None
-        try:
-            return until(delimiter(stop, self.rules, keys, at_end=NOTHING))
-        except TooLarge as error:
-            raise EmitError(f"{stop.span.where}: {error}") from None
+        key = ("stops", id(stop))
+        if key not in self.cache:
+            try:
+                self.cache[key] = until(self.delimiter(stop, NOTHING))
+            except TooLarge as error:
+                raise EmitError(f"{stop.span.where}: {error}") from None
+        return self.cache[key]
+
+    def raw(self, place: Place, within: Automaton, others: frozenset[str]) -> Expr | None:
+        """A raw string by its schema; plain ones of one delimiter are one rule."""
+        assert place.tool is not None and place.value is not None
+        schema = self.schema(place.tool)
+        if not _plain(place.value):
+            return schema.raw_text(place.value, within, place.path, others)
+        key = (id(within), others)
+        if key not in self._raw:
+            self._raw[key] = schema.raw_text(place.value, within, place.path, others)
+        return self._raw[key]
 
     def dialect_value(self, name: str, place: Place) -> Expr:
         """A value, or the whole arguments, in the dialect of a library."""
@@ -539,6 +595,23 @@ def _holds(node: Expression, label: str, rules: Rules) -> bool:
                 seen.add(part.name)
                 todo.append(rules[part.name].expression)
     return False
+
+
+_ANNOTATIONS = frozenset(("type", "description", "title", "default", "examples", "example"))
+
+
+def _plain(value: Conj) -> bool:
+    """Whether the value is declared by its type alone."""
+    return len(value) == 1 and isinstance(value[0].schema, dict) and set(value[0].schema) <= _ANNOTATIONS
+
+
+def listed(k: Continuation) -> list[Expression]:
+    """The expressions of a continuation in order."""
+    items: list[Expression] = []
+    while k is not None:
+        items.append(k[0])
+        k = k[1]
+    return items
 
 
 def _list_of(node: Repeat, rules: Rules) -> tuple[Expression, Expression | None]:

@@ -44,12 +44,12 @@ from .rules import EMPTY, NOTHING, Alt, Chars, Expr, Rep, Seq, Text
 _DEEPEST = 40
 
 
-def delimiter(node: Expression, rules: Rules, keys: tuple[str, ...] | None, at_end: Expr = EMPTY) -> Automaton:
-    """The texts that delimiter ``node`` matches; ``keys`` are the property names it may hold, None any.
+def delimiter(node: Expression, rules: Rules, at_end: Expr = EMPTY) -> Automaton:
+    """The texts that delimiter ``node`` matches, whatever names the request has.
 
     ``at_end`` stands for the end of input: nothing where the text surely goes on.
     """
-    return compiled(_Regular(rules, keys, at_end).expr(before_commit(node, rules), last=True, depth=0))
+    return compiled(_Regular(rules, at_end).expr(before_commit(node, rules), last=True, depth=0))
 
 
 def chars(node: Class | Any) -> Chars:
@@ -64,7 +64,6 @@ class _Regular:
     """Opens expressions up into lowered ones without references."""
 
     rules: Rules
-    keys: tuple[str, ...] | None
     at_end: Expr
 
     def expr(self, node: Expression, last: bool, depth: int) -> Expr:
@@ -90,8 +89,6 @@ class _Regular:
                 return self.expr(self.rules[name].expression, last, depth + 1)
             case Until() | ParamValue() | Same():
                 return Rep(Chars(ANY), 0, None)
-            case Terminal(name="PARAM_NAME") if self.keys is not None:
-                return Alt(tuple(map(Text, self.keys)))
             case Terminal():
                 return Rep(Chars(ANY), 1, None)
             case End():
@@ -110,7 +107,7 @@ def free_text(node: Expression, rules: Rules, exact: bool) -> Automaton:
     """The texts of a labelled ``node``. ``exact``: nothing at their end can be taken for a delimiter's beginning."""
     match node:
         case Until(delimiter=stop):
-            return (until if exact else excluding)(delimiter(stop, rules, None))
+            return (until if exact else excluding)(delimiter(stop, rules))
         case Reference(name=name):
             return free_text(rules[name].expression, rules, exact)
         case Sequence(items=items):
@@ -118,7 +115,7 @@ def free_text(node: Expression, rules: Rules, exact: bool) -> Automaton:
         case Label(item=item):
             return free_text(item, rules, exact)
         case _:
-            return compiled(_Regular(rules, None, EMPTY).expr(node, last=True, depth=0))
+            return compiled(_Regular(rules, EMPTY).expr(node, last=True, depth=0))
 
 
 def _sequence(items: list[Expression], rules: Rules, exact: bool) -> Automaton:
@@ -127,7 +124,7 @@ def _sequence(items: list[Expression], rules: Rules, exact: bool) -> Automaton:
     node, rest = items[0], _sequence(items[1:], rules, exact)
     match node:
         case Not(item=item):
-            return rest - concat(delimiter(item, rules, None), anything())
+            return rest - concat(delimiter(item, rules), anything())
         case And():
             return rest
         case _:

@@ -11,7 +11,7 @@ from ..nodes import Choice, Drop, Expression, Label, Literal, Reference, Repeat,
 from ..openings import Continuation
 from ..program import Program
 from .derivative import derivative
-from .lower import Calls, Lowering, Place, either
+from .lower import Calls, Lowering, Place, either, listed
 from .rules import EMPTY, NOTHING, Alt, Expr, Ref, Seq
 
 
@@ -54,12 +54,7 @@ class Roots:
 
     def continued(self, start: Start, place: Place) -> Expr:
         """All of what may follow the prompt, with as many calls as ``place`` says."""
-        items: list[Expression] = []
-        k = start.rest
-        while k is not None:
-            items.append(k[0])
-            k = k[1]
-        whole = self.lowering.sequence(items, None, place)
+        whole = self.lowering.sequence(listed(start.rest), None, place)
         return derivative(whole, start.read, self.lowering.builder) if start.read else whole
 
     def lazy(self, start: str, place: Place) -> Expr:

@@ -1,0 +1,302 @@
+"""The streaming parser of a template: text in, region events and a message out.
+
+The machine is small: it is inside one region or outside of all, and knows what it looks for there. Its one operation is
+the scan of `Watch`; everything else is decided by what that finds. So a split of the text changes only where a region's
+chunks are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .coerce import coerce_calls, properties_of
+from .errors import Finished, MissingFields, MissingPrefix, WrongValue
+from .loading import load_response_template
+from .scan import Delimiter, Match
+from .template import Field, ResponseTemplate
+
+Event = dict[str, Any]
+Template = Mapping[str, Any] | str | Path | ResponseTemplate
+_NO_PREFIX = (
+    "prefix is None: it must be the prompt that was sent to the model, because chat templates often write the beginning "
+    'of the reply themselves (such as an opening "<think>"); if the text is the whole reply, pass prefix=""'
+)
+
+
+def parse_response(
+    text: str, response_template: Template, *, prefix: str | None = None, tools: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """The message of a whole reply. Raises what the first region that could not be read raised.
+
+    >>> parse_response("Hi", {"start_anchor": "<bot>", "fields": {"content": {}}}, prefix="<bot>")
+    {'content': 'Hi'}
+    """
+    parser = ResponseParser(response_template, prefix, tools=tools)
+    parser.feed(text)
+    try:
+        message, _ = parser.finalize()
+    except MissingFields:
+        if parser.malformed:
+            raise next(iter(parser.malformed.values())) from None
+        raise
+    if parser.malformed:
+        raise next(iter(parser.malformed.values()))
+    return message
+
+
+class ResponseParser:
+    """Parses one reply as it arrives. Events are new dicts; nothing done to one reaches the parser.
+
+    ``region_open`` and ``region_close`` or ``region_malformed`` frame each region, ``start`` and ``end`` being the span
+    of the delimiter in `input_text`; ``region_chunk`` has more of its text, ``dirty`` unless that is part of the value.
+
+    >>> parser = ResponseParser({"start_anchor": "<bot>", "fields": {"content": {}}}, prefix="")
+    >>> [event["type"] for event in parser.feed("Hi")]
+    ['region_open', 'region_chunk']
+    >>> parser.finalize()[0]
+    {'content': 'Hi'}
+    """
+
+    def __init__(
+        self, response_template: Template, prefix: str | None = None, *, tools: Sequence[Any] | None = None
+    ) -> None:
+        self.template = template = load_response_template(response_template)
+        if prefix is None:
+            raise MissingPrefix(_NO_PREFIX)
+        self.malformed: dict[str, Exception] = {}
+        self.initial_events: list[Event] = []
+        self._tools = properties_of(tools)
+        self._output = template.defaults()
+        self._pieces: list[str] = []
+        self._prefix_end = 0
+        # The window is the text that is not released (all of it where a delimiter looks behind), ``_base`` its offset.
+        self._keeps = template.looks_behind
+        self._window = ""
+        self._base = 0
+        self._pos = 0
+        self._empty_at = -1
+        self._over = False
+        self._finalized = False
+        self._outside()
+        if prefix:
+            self._feed_prefix(template.behind_anchor(prefix))
+
+    def _feed_prefix(self, text: str) -> None:
+        if text:
+            self.initial_events = self.feed(text)
+            self._prefix_end = len(text)
+
+    @property
+    def input_text(self) -> str:
+        """All of the input: the prefix behind its start anchor, then what was fed."""
+        return "".join(self._pieces)
+
+    def feed(self, text: str) -> list[Event]:
+        """Take the next piece of the reply; returns what it settles. Never raises for what a model wrote."""
+        if self._finalized:
+            raise Finished("feed() after finalize(): make a new parser for the next reply")
+        events: list[Event] = []
+        if not text:
+            return events
+        self._pieces.append(text)
+        window = self._window
+        if not window and self._quiet(text) is None:
+            # No delimiter begins in it, and none has begun before.
+            self._release(text, events)
+            self._base += len(text)
+            return events
+        # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
+        self._window = ""
+        window += text
+        self._run(window, events, at_end=False)
+        pos = self._pos
+        if self._keeps:
+            self._window = window
+        elif pos:
+            self._window = window[pos:]
+            self._base += pos
+            self._pos = 0
+        else:
+            self._window = window
+        return events
+
+    def finalize(self) -> tuple[dict[str, Any], list[Event]]:
+        """Say that the reply is over; returns the message and the remaining events.
+
+        Raises `MissingFields` when a field that is not optional is missing.
+        """
+        if self._finalized:
+            raise Finished("finalize() was called before")
+        events: list[Event] = []
+        self._run(self._window, events, at_end=True)
+        self._finalized = True
+        missing = [
+            field.name
+            for field in self.template.fields.values()
+            if not (field.optional or field.name in self._output or field.name in self.malformed)
+        ]
+        if missing:
+            raise MissingFields(tuple(missing))
+        defaults = self.template.spec.get("defaults", {})
+        self._output = {key: value for key, value in self._output.items() if key in defaults or not _empty(value)}
+        return self._output, events
+
+    # -- the machine -------------------------------------------------------------------------------------------------
+
+    def _run(self, text: str, events: list[Event], at_end: bool) -> None:
+        """Go on until more text is needed or, ``at_end``, until all of it is read."""
+        size = len(text)
+        known: dict[int, Match | None] = {}
+        while not self._over:
+            watch = self._watch
+            low = self._pos + (watch is self.template.outside and self._pos + self._base == self._empty_at)
+            found, edge = None, size
+            if watch is not None and low <= size:
+                found = watch.next(text, low, known)
+                if not at_end and (found is not None or low < size):
+                    edge = watch.edge(text, low)
+            if found is None or (not at_end and found[1].start() >= edge):
+                self._release(text[self._pos : edge], events)
+                self._pos = max(self._pos, edge)
+                if at_end:
+                    self._close(size, size, events)
+                return
+            start, end = found[1].span()
+            if start > self._pos:
+                self._release(text[self._pos : start], events)
+            self._pos = end
+            if found[0].opens:
+                self._close(start, start, events)
+                self._open(self.template.fields[found[0].field], found[1], events)
+            else:
+                self._meet_closer(found[0].delimiter, found[1], events)
+        self._pos = size
+
+    def _meet_closer(self, delimiter: Delimiter, match: Match, events: list[Event]) -> None:
+        start, end = match.span()
+        if start == end and not self._opened:
+            # An empty closer of nothing: what it ends is the reply. The rest of the input is in no region.
+            self._over = True
+            self._field, self._quiet = None, _quiet
+            return
+        if delimiter.pattern.groupindex:
+            self._captures |= {key: text for key, text in match.groupdict().items() if text is not None}
+        self._close(start, end, events)
+
+    def _outside(self) -> None:
+        """Back to where no region was opened: in the implicit field, or nowhere."""
+        self._enter(self.template.implicit)
+        self._opened = False
+        self._watch = self.template.outside
+        self._quiet = self._watch.quiet
+
+    def _enter(self, field: Field | None) -> None:
+        self._field = field
+        self._dirty = field is not None and not field.verbatim
+        self._captures: dict[str, str] = {}
+        self._parts: list[str] = []
+
+    def _open(self, field: Field, match: Match, events: list[Event]) -> None:
+        start, end = match.span()
+        if start == end:
+            # Opened by nothing and closed by nothing, it would be opened here again and again.
+            self._empty_at = start + self._base
+        self._enter(field)
+        if match.re.groupindex:
+            self._captures = {key: text for key, text in match.groupdict().items() if text is not None}
+        self._opened = True
+        self._watch = self.template.inside.get(field.name)
+        self._quiet = _quiet if self._watch is None else self._watch.quiet
+        events.append(
+            {
+                "type": "region_open",
+                "field": field.name,
+                "start": start + self._base,
+                "end": end + self._base,
+                "captures": dict(self._captures),
+            }
+        )
+
+    def _release(self, text: str, events: list[Event]) -> None:
+        """``text``, from the position on, belongs to the field at hand."""
+        field = self._field
+        if field is None or not text:
+            return
+        start = self._base + self._pos
+        if not self._opened:
+            self._opened = True
+            events.append({"type": "region_open", "field": field.name, "start": start, "end": start})
+        self._parts.append(text)
+        if start < self._prefix_end:
+            text = text[self._prefix_end - start :]
+            if not text:
+                return
+        events.append({"type": "region_chunk", "field": field.name, "text": text, "dirty": self._dirty})
+
+    def _close(self, start: int, end: int, events: list[Event]) -> None:
+        """End the region at hand, if one is open; ``start`` to ``end`` is its closing delimiter."""
+        field = self._field
+        if field is not None and self._opened:
+            event = {"type": "region_close", "field": field.name, "start": start + self._base, "end": end + self._base}
+            try:
+                value = self._value(field)
+                event["value"] = _copy(value)
+                self._keep(field, value)
+            except Exception as error:  # noqa: BLE001 - whatever a region's parser raises is that region's fault
+                known = WrongValue("nested too deeply") if isinstance(error, RecursionError) else error
+                event["type"] = "region_malformed"
+                event.pop("value", None)
+                event["error"] = known
+                self.malformed.setdefault(field.name, known)
+            events.append(event)
+        self._outside()
+
+    def _value(self, field: Field) -> Any:
+        value = field.value("".join(self._parts), self._captures)
+        if self._tools:
+            coerce_calls(value, self._tools, field.json_values)
+        if field.join is not None and not isinstance(value, str):
+            raise WrongValue(f"field {field.name!r}: join needs strings, not {type(value).__name__}")
+        return value
+
+    def _keep(self, field: Field, value: Any) -> None:
+        output, name = self._output, field.name
+        before = output.get(name)
+        if field.join is not None:
+            output[name] = value if before is None else before + field.join + value
+        elif not field.repeats:
+            output[name] = value
+        elif name not in output:
+            output[name] = [value]
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            raise WrongValue(f"field {name!r} repeats, but its default is no list")
+
+
+def _quiet(_: str) -> None:
+    """Of a region without a closer: nothing can end it but the end of the input."""
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, list | dict | str) and not value)
+
+
+def _copy(value: Any) -> Any:
+    """A copy of JSON data, of any depth."""
+    if not isinstance(value, list | dict):
+        return value
+    made: list[Any] = [None]
+    todo: list[tuple[Any, Any, Any]] = [(made, 0, value)]
+    while todo:
+        into, key, one = todo.pop()
+        if isinstance(one, dict):
+            copied: Any = dict(one)
+            todo.extend((copied, name, part) for name, part in one.items() if isinstance(part, list | dict))
+        else:
+            copied = list(one)
+            todo.extend((copied, at, part) for at, part in enumerate(one) if isinstance(part, list | dict))
+        into[key] = copied
+    return made[0]
