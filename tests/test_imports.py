@@ -24,16 +24,21 @@ LAYERS = {
     "json": ("jsonscan", ""),
     "schema": ("schema_types request", "source"),
     "values": ("values", "json schema"),
-    "analysis": ("search openings delimiters analysis follow", "source notation"),
-    "program": ("program", "analysis"),
-    "compiler": ("fusion compiler", "source notation analysis program"),
-    "checks": ("flow holdback checks check_*", "source notation analysis program compiler"),
-    "machine": ("machine", "json program"),
+    "search": ("search", ""),
+    "analysis": ("openings delimiters analysis follow", "source notation search"),
+    "program": ("program", "search analysis"),
+    "compiler": ("fusion compiler", "source notation search analysis program"),
+    "checks": ("flow holdback checks check_*", "source notation search analysis program compiler"),
+    "machine": ("machine", "json search program"),
     "message": ("message events", "source"),
-    "parser": ("stops calls regions parser", "source json schema values program machine message"),
-    "emit": ("emit.* emission constraint", "source notation schema values analysis program machine"),
+    "parser": (
+        "stops calls argument_stream regions parser",
+        "source json schema values search program machine message",
+    ),
+    "emit": ("emit.* emission constraint", "source notation schema values search analysis program machine"),
     "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
     "names": ("catalog __init__", "source notation message parser checks emit bind"),
+    "template": ("response_template.*", "source"),
     "commands": ("trace __main__", "source notation message parser checks emit bind names"),
 }
 
@@ -119,7 +124,7 @@ def test_begins_with_a_sentence_of_purpose(module: str) -> None:
     path = FILES[module]
     if path.read_text("utf-8").strip():
         first = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n\n")[0]
-        assert first.endswith((".", ":")), path
+        assert first.endswith((".", ":", "?")), path
 
 
 @every_module
