@@ -161,9 +161,11 @@ class _Compiler:
         labels = {node.name for node in own if isinstance(node, Label)}
         commits = any(isinstance(node, Commit) for node in own)
         call = "tool_call" in labels
+        marked = any(isinstance(node, Same) for node in own)
         closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
         starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
-        site = Site(rule.name, rule.display, bool(labels & self.regions), commits or call, call, closers, starts)
+        frame = bool(labels & self.regions) or marked
+        site = Site(rule.name, rule.display, frame, commits or call, call, closers, starts)
         if not is_start:
             self.sites.append(site)
         return site
@@ -301,7 +303,7 @@ class _Compiler:
         self.text_label = node if node.name in self.regions - {"tool_call"} else outer
         self.expression(node.item, k, opened)
         self.text_label = outer
-        self.emit(op.CLOSE, node.name)
+        self.emit(op.CLOSE, node.name, node.name in self.regions)
         if done is not None:
             self.place(done)
 

@@ -56,6 +56,9 @@ class StateError(ChatpegError):
     """A parser used out of order: ``feed`` or ``finish`` after ``finish``."""
 
 
+_FIELDS = frozenset(("message", "pos", "line", "column", "expected"))
+
+
 class ParseError(ChatpegError):
     """Why a text, or a region of it, did not parse.
 
@@ -71,6 +74,12 @@ class ParseError(ChatpegError):
         self.expected = expected
         place = f" at line {line}, column {column}" if line else f" at {pos}"
         super().__init__(message + place)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # One error is handed out in an event and in messages: what one holder does to it, no other sees.
+        if name in _FIELDS and name in self.__dict__:
+            raise AttributeError(f"{name} of an error cannot be changed")
+        super().__setattr__(name, value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and (self.pos, self.message) == (other.pos, other.message)  # type: ignore[attr-defined]  # same type: has both

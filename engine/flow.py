@@ -200,12 +200,13 @@ def _edges(code: tuple[Instruction, ...], state: State) -> Iterator[tuple[State,
             # The first two go back to where the predicate began, from where there is an edge to what follows.
             return
         case _:
+            # SCAN and TAKE only read at once what the instructions behind them read one by one.
             yield (pc + 1, stack), consumed(code[pc])
 
 
 def _until_edges(state: State, rest: list[object]) -> Iterator[tuple[State, Reading]]:
     pc, stack = state
-    _, verify, done, retry = rest
+    _, verify, done, retry, *_ = rest
     if verify is None:
         yield (_target(done), stack), ENDLESS
         return

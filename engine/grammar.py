@@ -24,6 +24,7 @@ from .stops import StopStrings
 if TYPE_CHECKING:
     from .emission import Wanted
 
+_STRING = frozenset(("string",))
 _CACHED = 32
 _CHOICES = ("auto", "required", "none")
 
@@ -240,6 +241,7 @@ class Chat:
             self.options.unparsed == "drop",
             self.options.unknown_tools == "call",
             self.options.tool_calls == "incremental",
+            program.looks_back,
         )
 
     def parser(self, prompt: str | None = None) -> Parser:
@@ -326,9 +328,12 @@ class Chat:
 def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
     """What the machine must know of the tools."""
     slots = tuple(_slot(slot, tools) for slot in program.names)
-    only_text = {
-        tool.name: frozenset(name for name in tool.names if tool.parameter(name).types == {"string"}) for tool in tools or ()
-    }
+    by_name = {tool.name: tool for tool in tools or ()}
+
+    def only_text(tool: str, key: str) -> bool:
+        found = by_name.get(tool)
+        return found is not None and found.parameter(key).types == _STRING
+
     properties = None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
     return Names(slots, only_text, properties, values.unspelled)
 

@@ -10,6 +10,7 @@ Invariants:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from .program import (
     BACK,
     BY_JSON,
     BY_NAME,
+    BY_UNTIL,
     BY_VALUE,
     CALL,
     CHOICE,
@@ -76,13 +78,13 @@ _ESCAPED = regex.compile(r'"')
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """What a request says about names: a pattern per NAME slot, and the properties whose value can only be a string.
+    """What a request says about names: the patterns of each NAME slot, and whether a tool's property can only be a string.
 
     ``properties`` is None when the tools are not known.
     """
 
     slots: tuple[tuple[regex.Pattern[str] | None, regex.Pattern[str], regex.Pattern[str] | None], ...]
-    only_text: dict[str, frozenset[str]]
+    only_text: Callable[[str, str], bool]
     properties: dict[str, tuple[str, ...]] | None
     decode: Any
 
@@ -90,7 +92,7 @@ class Names:
 class Scope:
     """A rule instance that recovery can give up: where it began, and what to restore when it has been given up."""
 
-    __slots__ = ("call", "calls", "committed", "identity", "parent", "site", "start")
+    __slots__ = ("call", "calls", "committed", "failed", "farthest", "identity", "parent", "site", "start")
 
     def __init__(
         self, identity: object, site: Site, start: int, calls: Any, parent: Scope | None, committed: bool, call: bool
@@ -102,10 +104,15 @@ class Scope:
         self.parent = parent
         self.committed = committed
         self.call = call
+        # The farthest failure, absolute, when the scope began: that of the scope around it.
+        self.farthest = -1
+        self.failed: list[int] = []
 
     def changed(self, committed: bool, call: bool) -> Scope:
         """The same scope further on. Choices may hold the old one, so it is not changed itself."""
-        return Scope(self.identity, self.site, self.start, self.calls, self.parent, committed, call)
+        scope = Scope(self.identity, self.site, self.start, self.calls, self.parent, committed, call)
+        scope.farthest, scope.failed = self.farthest, self.failed
+        return scope
 
 
 LogEntry = tuple[int, Any, int]
@@ -134,6 +141,8 @@ class Machine:
         self.recovering: Scope | None = None
         self.tool = ""
         self.key = ""
+        self.text_end = 0  # Where the last text label ended, and where recovered text ends at the earliest: absolute.
+        self.least = 0
 
     def final(self) -> tuple[int, int]:
         """How many log entries, and how much of the text, no later text can take back."""
@@ -209,6 +218,8 @@ class Machine:
             elif what == TAKE:
                 end = self._take(instruction, text, pos, size)
                 if end >= 0:
+                    if instruction[3] == BY_UNTIL:
+                        self.text_end = end + self.base
                     log.append((LOG_SPAN, (instruction[1], instruction[2], pos, instruction[3] == BY_VALUE), end))
                     pos = end
                     pc = instruction[6]  # type: ignore[assignment]
@@ -240,6 +251,7 @@ class Machine:
                 if site.scope:  # type: ignore[attr-defined]
                     scopes = Scope(entered, site, pos + self.base, calls, scopes, False, False)  # type: ignore[arg-type]
                     if not barrier:
+                        scopes.farthest, scopes.failed = self.farthest + self.base, self.failed
                         self.farthest = pos
                         self.failed = []
                 pc += 1
@@ -248,6 +260,8 @@ class Machine:
                 site = instruction[1]
                 if site.scope:  # type: ignore[attr-defined]
                     assert scopes is not None
+                    if scopes.farthest > self.farthest + self.base and not barrier:
+                        self.farthest, self.failed = scopes.farthest - self.base, scopes.failed
                     scopes = scopes.parent
                 log.append((LOG_FRAME_END, site, pos))
                 pc += 1
@@ -264,6 +278,8 @@ class Machine:
                     self.tool = self._captured(log, text, pos)
                 elif label == "key":
                     self.key = self._captured(log, text, pos)
+                elif instruction[2]:
+                    self.text_end = pos + self.base
                 log.append((LOG_CLOSE, label, pos))
                 pc += 1
                 continue
@@ -276,7 +292,7 @@ class Machine:
                     low, fresh, start, run = pos, True, pos, (0, 0)
                 else:
                     low, fresh, start, run = pos + 1, False, pos + 1, (0, 0)
-                found = search.candidate(text, low, fresh, start)  # type: ignore[attr-defined]
+                found = search.candidate(text, low, fresh, start, at_end)  # type: ignore[attr-defined]
                 if found < 0:
                     if at_end:
                         pos = size
@@ -364,8 +380,7 @@ class Machine:
                 pc += 1
                 continue
             elif what == TYPED:
-                texts = names.only_text.get(self.tool)
-                pc = instruction[1] if texts is not None and self.key in texts else pc + 1  # type: ignore[assignment]
+                pc = instruction[1] if names.only_text(self.tool, self.key) else pc + 1  # type: ignore[assignment]
                 continue
             elif what == NAME:
                 end = self._name(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
@@ -440,7 +455,10 @@ class Machine:
                 search, closers = instruction[1:]
                 low, start = (pos, pos) if memo is None else (memo[0], memo[2])
                 memo = None
-                found = search.candidate(text, low, True, start)  # type: ignore[attr-defined]
+                found = search.candidate(text, low, True, start, at_end, True)  # type: ignore[attr-defined]
+                if 0 <= found < self.least - self.base and not text.startswith(closers, found):  # type: ignore[arg-type]
+                    low = found + 1
+                    found = search.candidate(text, low, True, low, at_end, True)  # type: ignore[attr-defined]
                 if found < 0:
                     if not at_end:
                         pos, start, run = search.hold(text, low, start)  # type: ignore[attr-defined]
@@ -488,10 +506,13 @@ class Machine:
                     self.failed.append(pc)
             where = -1
             if choices:
+                left = scopes
                 pc, pos, length, calls, scopes, barrier = choices.pop()
                 del log[length:]
+                if left is not scopes and not barrier:
+                    self._leave(left, scopes)
             else:
-                pc, pos, calls, scopes = self._recover(scopes, size, at_end)
+                pc, pos, calls, scopes = self._recover(scopes, pos, size, at_end)
         self.steps += steps
         self.pc, self.pos, self.calls, self.scopes, self.barrier = pc, pos, calls, scopes, barrier
 
@@ -507,8 +528,7 @@ class Machine:
             return whole_value(text, pos) if text.startswith("{", pos) else -1
         search = what
         if how == BY_VALUE:
-            only = self.names.only_text.get(self.tool)
-            if only is None or self.key not in only:
+            if not self.names.only_text(self.tool, self.key):
                 end = whole_value(text, pos) if pos < size else -1
                 return end if end >= 0 and self._follows(then, text, end, size) else -1
         end = search.candidate(text, pos, True, pos)  # type: ignore[attr-defined]
@@ -522,20 +542,29 @@ class Machine:
 
     # -- recovery (DESIGN, "Recovery") ------------------------------------------------------------------------------
 
-    def _recover(self, scopes: Scope | None, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
+    def _recover(self, scopes: Scope | None, pos: int, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
         """Give the scope up; where the machine goes on. The log says from where to where it failed and why."""
         scope = _failing(scopes)
         site = self.program.start if scope is None else scope.site
-        start = 0 if scope is None else scope.start - self.base
-        failed = min(max(self.farthest, start, 0), size)
+        start = 0 if scope is None else scope.start
+        failed = min(max(self.farthest, start - self.base, 0), size)
         ended = at_end and failed == size
-        why = (scope, max(start, 0) + self.base, failed + self.base, self._expected(), ended)
-        self.log.append((LOG_RECOVER, why, failed))
-        if not site.closers and failed < size and failed <= start:
-            failed += 1
+        why = (scope, start, failed + self.base, self._expected(), ended)
+        self.log.append((LOG_RECOVER, why, pos))
+        # Recovered text takes at least one character, or the same place would be recovered again.
+        self.least = max(start, self.text_end) + 1
+        if not site.closers and failed < size:
+            failed = max(failed, min(size, self.least - self.base))
         if scope is None:
             return site.recover, failed, None, None
         return site.recover, failed, scope.calls, scope.parent
+
+    def _leave(self, left: Scope | None, kept: Scope | None) -> None:
+        """What failed before the scopes that are given up began counts again."""
+        while left is not None and (kept is None or left.identity is not kept.identity):
+            if left.farthest > self.farthest + self.base:
+                self.farthest, self.failed = left.farthest - self.base, left.failed
+            left = left.parent
 
     def _expected(self) -> tuple[str, ...]:
         shows = self.program.shows
@@ -557,21 +586,22 @@ class Machine:
 
     def _last(self, log: list[LogEntry], text: str, label: str) -> str:
         """The text that ``label`` captured last in this rule instance: captures of deeper instances are closed."""
-        depth, end = 0, -1
+        deeper, end = 0, -1
         for kind, what, pos in reversed(log):
-            if kind == LOG_SPAN:
-                if depth == 0 and what[0] == label:
-                    return text[what[2] : pos]
-            elif kind == LOG_CLOSE:
-                if depth == 0 and what == label:
-                    end = pos
-                depth += 1
-            elif kind == LOG_OPEN:
-                depth -= 1
-                if depth == 0 and end >= 0:
-                    return text[pos:end]
-                if depth < 0:
-                    depth = 0
+            if kind == LOG_FRAME_END:
+                deeper += 1
+            elif kind == LOG_FRAME:
+                deeper -= 1
+                if deeper < 0:
+                    break
+            elif deeper:
+                continue
+            elif kind == LOG_SPAN and what[0] == label and end < 0:
+                return text[what[2] : pos]
+            elif kind == LOG_CLOSE and what == label and end < 0:
+                end = pos
+            elif kind == LOG_OPEN and what[0] == label and end >= 0:
+                return text[pos:end]
         return ""
 
     def _name(self, slot: int, text: str, pos: int, size: int, at_end: bool) -> int:

@@ -10,6 +10,11 @@ from typing import Any
 from .errors import ParseError
 
 
+def _integer(text: str) -> int | float:
+    """An integer; as a float where Python refuses to convert so many digits."""
+    return int(text) if len(text) < 4000 else float(text)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call. ``arguments`` is JSON text, token by token what the model wrote where that is strict JSON.
@@ -27,7 +32,7 @@ class ToolCall:
     @property
     def args(self) -> dict[str, Any]:
         """The decoded arguments, a new dict each time."""
-        decoded: dict[str, Any] = json.loads(self.arguments)
+        decoded: dict[str, Any] = json.loads(self.arguments, parse_int=_integer)
         return decoded
 
     def to_openai(self) -> dict[str, Any]:

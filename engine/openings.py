@@ -56,6 +56,7 @@ class Openings:
         self._nodes: dict[tuple[object, ...], Expression] = {}
         self._accept: State = ("accept",)
         self._end: State = ("end",)
+        self._done: State = ("done",)
 
     def excludes(self, prefix: list[Expression], others: list[Continuation]) -> bool:
         """Whether no text that begins with a match of ``prefix`` can be matched by one of ``others`` as well."""
@@ -85,7 +86,7 @@ class Openings:
             if len(seen) > _LIMIT:
                 return True
             for chars, target in self._step(mine):
-                if target is self._accept:
+                if target is self._done:
                     if any(chars == ALL if theirs is None else charset.overlap(chars, c) for c, theirs in self._step(other)):
                         return True
                     continue
@@ -133,7 +134,7 @@ class Openings:
         if state is self._end:
             return [((), None)]
         if state is self._accept:
-            return [(ALL, self._accept)]
+            return [(ALL, self._done)]
         if (key := (id(state), 0)) in active:
             return []
         active = active | {key}

@@ -26,6 +26,7 @@ class Setup:
     drop: bool
     unknown_is_call: bool
     incremental: bool
+    looks_back: bool
 
 
 @dataclass(slots=True)
@@ -157,7 +158,7 @@ class Parser:
             self._read = len(log)
             if self._setup.incremental:
                 regions.stream(machine.text, machine.base, machine.pos, machine.scanned)
-            if regions.quiet:
+            if regions.quiet and not self._setup.looks_back:
                 log.clear()
                 self._read = 0
                 done = min(regions.released - machine.base, machine.pos)

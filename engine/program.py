@@ -28,7 +28,7 @@ COMMIT = 8       # rule                settle all choices
 ENTER = 9        # site                a frame or a scope begins
 EXIT = 10        # site                … and ends
 OPEN = 11        # label, dialect      a label begins
-CLOSE = 12       # label               … and ends
+CLOSE = 12       # label, is_text      … and ends
 SET = 13         # match               one character of a class
 RUN = 14         # match, min, max     so many characters of a class
 JSON = 15        # object_only         a whole JSON value
@@ -115,6 +115,11 @@ class Program:
     shows: dict[int, str]
     places: dict[int, Continuation]
     choices: dict[int, Continuation]
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it matches a captured text again, so that the log and the text before must be kept."""
+        return any(instruction[0] == SAME for instruction in self.code)
 
     def dump(self) -> str:
         """The program as text, an instruction a line.

@@ -6,7 +6,9 @@ entry has handed out, so text before it is needed no more; each region that open
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from . import program as op
@@ -18,7 +20,7 @@ from .machine import LogEntry, Scope
 from .message import Malformed, Message, Span, ToolCall
 from .request import Tool
 
-_NOTHING: dict[str, str] = {}
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class _Recovery:
     start: int
     error: ParseError
     parts: list[str] = field(default_factory=list)
+    opened: bool = False
 
 
 class Regions:
@@ -126,7 +129,6 @@ class Regions:
             self._call_dropped = []
         else:
             self._region = _Region(label, frame.mark, pos)
-            self.released = max(self.released, pos)
         frame.mark = pos
 
     def _close(self, entry: LogEntry, text: str, base: int) -> None:
@@ -311,10 +313,11 @@ class Regions:
         _, (scope, start, failed, expected, at_end), pos = entry
         if self._region is not None:
             if self._region.closed_at < 0:
-                self._grow(self._region, text, base, max(start, self.released))
+                self._grow(self._region, text, base, pos + base)
             self._end_region(max(self._region.closed_at, self.released))
         call = self._call is not None or (scope is not None and scope.site.call)
-        error = ParseError("expected " + " or ".join(expected) if expected else "no more text", failed)
+        what = "expected " + " or ".join(expected) if expected else "no more text"
+        error = ParseError(what, failed, expected=expected)
         if self._stream is not None:
             self.stream(text, base, failed - base, None)
             self._break_off(failed, error, start)
@@ -357,7 +360,8 @@ class Regions:
         piece = text[start - base : upto - base]
         shown = piece[max(0, self.prompt_end - start) :]
         if not self._hide and shown:
-            if not recovery.parts:
+            if not recovery.opened:
+                recovery.opened = True
                 self.events.append(RegionOpen("content", recovery.start, recovery.start, _NOTHING))
             self._text.setdefault("content", []).append(shown)
             self.events.append(RegionChunk("content", shown, True))

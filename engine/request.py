@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import RequestError
-from .schema_types import Declared, declared
+from .schema_types import Declared, declared, member_names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +37,7 @@ class Tool:
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters that the schema names, in its order."""
-        properties = self.parameters.get("properties")
-        return tuple(properties) if isinstance(properties, Mapping) else ()
+        return tuple(member_names(self.parameters, self.parameters))
 
 
 def read_tools(tools: Any) -> tuple[Tool, ...] | None:

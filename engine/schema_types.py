@@ -158,6 +158,24 @@ def _allowed(schema: Any, root: Any) -> tuple[Any, ...] | None:
     return tuple(resolved["enum"]) if isinstance(resolved.get("enum"), list) else None
 
 
+def member_names(schema: Any, root: Any, depth: int = 0) -> dict[str, None]:
+    """The names of properties that the schema and the parts it is made of declare, in order.
+
+    >>> list(member_names({"allOf": [{"properties": {"a": {}}}], "properties": {"b": {}}}, {}))
+    ['b', 'a']
+    """
+    resolved = resolve(schema, root)
+    if not isinstance(resolved, Mapping) or depth > _DEPTH:
+        return {}
+    properties = resolved.get("properties")
+    names = dict.fromkeys(properties) if isinstance(properties, Mapping) else {}
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        parts = resolved.get(keyword)
+        for part in parts if isinstance(parts, list) else ():
+            names |= member_names(part, root, depth + 1)
+    return names
+
+
 def _property(schema: Any, root: Any, name: str, depth: int) -> Any:
     """The schema of property ``name``, looked for in the parts an object's schema is made of."""
     resolved = resolve(schema, root)

@@ -91,15 +91,23 @@ class Search:
         found = self._pattern.search(text, start)
         return found.start() if found else -1
 
-    def candidate(self, text: str, low: int, fresh: bool, start: int = -1) -> int:
+    def candidate(
+        self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, longest: bool = False
+    ) -> int:
         """The first position at or behind ``low`` where the delimiter may begin, or -1.
 
         ``fresh`` says that the text begins at ``low``; otherwise ``low`` lies behind a candidate that was none, and a
-        run of blanks that reaches back across it has been tried. The literals are searched from ``start`` on.
+        run of blanks that reaches back across it has been tried. The literals are searched from ``start`` on. A literal
+        that is not all there yet hides those that begin behind it and, if it is the ``longest`` that counts, with it.
         """
         hit = self.hit(text, max(low, start))
         if hit < 0:
             return -1
+        size = len(text)
+        if not at_end and not self.single and hit > size - self.longest:
+            begun = self._begun(text, max(low, start, size - self.longest + 1), size)
+            if begun < hit or (longest and begun == hit):
+                return -1
         first = hit
         for blanks, most in self.runs:
             begin = hit

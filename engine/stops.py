@@ -69,11 +69,15 @@ class Stops:
     def _may_begin(self, text: str) -> bool:
         return any(string.startswith(text) for string in self._known.strings)
 
+    def _ends_in(self, text: str, start: int) -> bool:
+        """Whether a complete stop string that ends ``text`` began before ``start``: the longer one counts."""
+        return any(text.endswith(string) and len(text) - len(string) < start for string in self._known.strings)
+
     def _held_from(self, text: str) -> int:
         """Where the run of stop strings, and the beginning of one, that ends ``text`` begins."""
         partial = len(text)
         for start in range(max(0, len(text) - self._known.longest + 1), len(text)):
-            if text[start] in self._known.firsts and self._may_begin(text[start:]):
+            if text[start] in self._known.firsts and self._may_begin(text[start:]) and not self._ends_in(text, start):
                 partial = start
                 break
         while True:

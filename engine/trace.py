@@ -85,10 +85,15 @@ def show(found: list[Piece], message: Message, stream: IO[str]) -> None:
         console.print(_coloured(found))
     else:
         stream.write(gutter(found))
-    for region in message.malformed:
-        console.print(f"\nmalformed {region.label}, {region.start} to {region.end}: {region.error}", markup=False)
+    for note in _notes(message):
+        console.print(note, markup=False)
+
+
+def _notes(message: Message) -> list[str]:
+    notes = [f"malformed {one.label}, {one.start} to {one.end}: {one.error}" for one in message.malformed]
     if not message.complete:
-        console.print("\nthe output ended inside a construct", markup=False)
+        notes.append("the output ended inside a construct")
+    return ["", *notes] if notes else []
 
 
 def _style(label: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
+from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -200,7 +202,7 @@ def _exact(text: str, types: frozenset[str]) -> str | None:
     if not fits:
         return None
     stripped = text.strip(_BLANKS)
-    kind = type_of(value)
+    kind = type_of(value) if not isinstance(value, float) else "integer" if _is_whole(stripped) else "number"
     if kind == "integer" and "integer" in types and "number" not in types:
         return _integer_text(stripped)
     if kind in types or (kind == "integer" and "number" in types):
@@ -208,12 +210,16 @@ def _exact(text: str, types: frozenset[str]) -> str | None:
     return None
 
 
+def _is_whole(text: str) -> bool:
+    """Whether a JSON number is whole, by its digits: a float would round it."""
+    number = Decimal(text)
+    return number.is_finite() and (number.adjusted() > 400 or number == number.to_integral_value())
+
+
 def _integer_text(text: str) -> str:
     """A whole number's digits: ``3.0`` and ``3e0`` are the integer 3."""
     if text.lstrip("-").isdecimal():
         return text
-    from decimal import Decimal
-
     try:
         return str(int(Decimal(text))) if abs(Decimal(text).adjusted()) < 400 else text
     except ArithmeticError:
@@ -239,11 +245,24 @@ def _python_container(text: str, types: frozenset[str]) -> str | None:
     if text.count("{") + text.count("[") + text.count("(") > 100:
         return None
     try:
-        value = ast.literal_eval(text)
+        value = _literal(text)
         spelled_json = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
     return clean(spelled_json) if type_of(json.loads(spelled_json)) in types else None
+
+
+def _literal(text: str) -> Any:
+    """A Python literal; a key twice in one dict is refused, as it is in JSON."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # An odd escape in what a model wrote is no warning to the user.
+        tree = ast.parse(text, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            if len(set(keys)) != len(keys):
+                raise ValueError("a key stands twice")
+    return ast.literal_eval(tree)
 
 
 def scalar(text: str) -> str:

@@ -215,6 +215,8 @@ class _Reader:
         item = self.choice()
         self.close()
         self.multiline, self.ignore_case = multiline, ignore_case
+        if "<" in kind and any(isinstance(part, Edge | Look | Back) for part in walk(item)):
+            self.refuse("a look-behind that looks at more than characters")
         if kind in ("=", "!", "<=", "<!"):
             return Look(item, ahead="<" not in kind, negative="!" in kind)
         return Group(item, match["name"], atomic=kind == ">")
