@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import json.decoder
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import chatpeg.machine
-from chatpeg import program as op
 from chatpeg.machine import Machine
 from chatpeg.program import Program
 from chatpeg.search import Search
@@ -30,8 +33,8 @@ class CountedSearch(Search):
         self.tally.characters += max(0, (len(text) if found < 0 else found) - start) + 1
         return found
 
-    def candidate(self, text: str, low: int, fresh: bool, start: int = -1) -> int:
-        found = Search.candidate(self, text, low, fresh, start)
+    def candidate(self, text: str, low: int, fresh: bool, start: int = -1, *rest: bool) -> int:
+        found = Search.candidate(self, text, low, fresh, start, *rest)
         if found >= 0:
             hit = Search.hit(self, text, max(low, start))
             self.tally.characters += (hit - found) * max(1, len(self.runs))
@@ -47,6 +50,19 @@ class CountedSearch(Search):
         return found
 
 
+@dataclass
+class CountedLog:
+    """A log that counts the entries gone through, newest first."""
+
+    log: list[Any]
+    tally: Tally
+
+    def __reversed__(self) -> Iterator[Any]:
+        for entry in reversed(self.log):
+            self.tally.characters += 1
+            yield entry
+
+
 class CountingMachine(Machine):
     """The machine, counting what it copies as well."""
 
@@ -54,16 +70,20 @@ class CountingMachine(Machine):
         super().__init__(counted(program, tally), names)
         self.tally = tally
 
+    def _last(self, log: Any, text: str, label: str) -> str:
+        return super()._last(CountedLog(log, self.tally), text, label)
+
     def forget(self, upto: int) -> None:
         self.tally.characters += len(self.text) - upto
         super().forget(upto)
 
 
 def counted(program: Program, tally: Tally) -> Program:
-    """``program`` with every instruction that reads counting into ``tally``."""
+    """``program`` with every instruction that reads counting into ``tally``.
+
+    A fused pattern that does not match is not counted: the instructions behind it look at the same characters.
+    """
     code = tuple(tuple(_counted(part, tally) for part in instruction) for instruction in program.code)
-    fixed = {op.LIT, op.TEST}
-    assert all(isinstance(instruction[2], int) for instruction in code if instruction[0] in fixed)
     return replace(program, code=code)
 
 
@@ -71,6 +91,8 @@ def _counted(part: object, tally: Tally) -> object:
     if isinstance(part, Search):
         values = {name: getattr(part, name) for name in Search.__slots__}
         return CountedSearch(**values, tally=tally)
+    if isinstance(part, tuple):
+        return tuple(_counted(inner, tally) for inner in part)
     if callable(part):
 
         def match(text: str, pos: int, *rest: Any, **more: Any) -> Any:
@@ -95,17 +117,30 @@ class CountedScan(chatpeg.machine.JsonScan):  # type: ignore[misc]
         return bool(done)
 
 
-def steps(chat: Any, text: str, size: int) -> tuple[int, int]:
-    """Machine steps, and characters looked at, when ``text`` is fed in chunks of ``size`` (0: whole) and finished."""
+def counted_error(tally: Tally) -> type[json.JSONDecodeError]:
+    """The C scanner's error, which counts the lines before it when it is made."""
+
+    class CountedError(json.JSONDecodeError):
+        def __init__(self, message: str, text: str, pos: int) -> None:
+            tally.characters += pos
+            super().__init__(message, text, pos)
+
+    return CountedError
+
+
+def steps(chat: Any, text: str, size: int, *, errors: bool = False) -> tuple[int, int]:
+    """Machine steps, and characters looked at, when ``text`` is fed in chunks of ``size`` (0: whole) and finished.
+
+    ``errors``: what the C scanner's errors look at counts as well.
+    """
     tally = CountedScan.tally = Tally()
     parser = chat.parser(prompt="")
     parser._machine = CountingMachine(parser._machine.program, parser._machine.names, tally)
-    kept = chatpeg.machine.JsonScan
-    chatpeg.machine.JsonScan = CountedScan  # type: ignore[misc]
-    try:
+    with (
+        mock.patch.object(chatpeg.machine, "JsonScan", CountedScan),
+        mock.patch.object(json.decoder, "JSONDecodeError", counted_error(tally) if errors else json.JSONDecodeError),
+    ):
         for start in range(0, len(text), size or max(1, len(text))):
             parser.feed(text[start : start + (size or len(text))])
         parser.finish()
-    finally:
-        chatpeg.machine.JsonScan = kept  # type: ignore[misc]
     return parser.steps, tally.characters

@@ -531,7 +531,6 @@ WARNINGS = {
     }
 }
 FAULTS = {
-    "gemma-4": "text is held back to its end: the loop's choice is not settled by `!stop .`; ^ behind the dot settles it",
     "kimi-k3": "text outside the response element is held back to its end; ^ behind the dot settles it",
 }
 

@@ -118,6 +118,61 @@ def test_repeated_splices(format_id: str, data: st.DataObject) -> None:
     assert_linear(rates(grammar(format_id).bind(tools=offered), beginning, unit, size), (beginning, unit))
 
 
+# Kinds of values in one call, and many calls: any grammar that uses them.
+
+ELEMENTS = """
+a = t (c t)*
+t = content:until(c)
+c = "<c>" ^ tool_call:(name:TOOL_NAME arguments:p*) "</c>"
+p = "<k>" key:PARAM_NAME "</k><v>" value:PARAM_VALUE("</v>") "</v>"
+"""
+OBJECTS = """
+a = t (c t)*
+t = content:until(c)
+c = "<c>" ^ tool_call:(name:TOOL_NAME arguments:TOOL_ARGUMENTS) "</c>"
+"""
+NESTED = """
+a = t (c t)*
+t = content:until(c)
+c = "<c>" ^ tool_call:(name:TOOL_NAME "|" arguments:e*) "</c>"
+e = "<" key:[a-z]+ ">" value:(e+ / text:[0-9]*) "</" same(key) ">"
+"""
+LINES = pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="in jsonscan.whole_value a JSONDecodeError counts the lines of all the text before it",
+)
+CAPTURES = pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="Machine._last goes through the captures of all inner instances"
+)
+VALUES = [
+    (ELEMENTS, 0, "<c>f", "<k>a</k><v>1</v>", ""),
+    (ELEMENTS, 1, "<c>f", "<k>a</k><v>1</v>", ""),
+    (ELEMENTS, 0, "<c>f", "<k>a</k><v>x</v>", ""),
+    (ELEMENTS, 1, "<c>f", "<k>a</k><v>x</v>", ""),
+    pytest.param(ELEMENTS, 0, "<c>f", "<k>a</k><v>[1</v>", "", marks=LINES),
+    pytest.param(ELEMENTS, 1, "<c>f", '<k>a</k><v>"x</v>', "", marks=LINES),
+    pytest.param(OBJECTS, 0, "", '<c>f{"a" 1}</c>', "", marks=LINES),
+    (OBJECTS, 1, "", '<c>f{"a" 1}</c>', ""),
+    (OBJECTS, 0, "", '<c>f{"a": 1}</c>', ""),
+    (NESTED, 0, "<c>f|", "<k>1</k>", "</c>"),
+    (NESTED, 1, "<c>f|" + "<k>" * 20, "<k>1</k>", "</k>" * 20 + "</c>"),
+    pytest.param(NESTED, 0, "<c>f|", "<k>", "</k>", marks=CAPTURES),
+    pytest.param(NESTED, 1, "<c>f|", "<k>", "</k>", marks=CAPTURES),
+]
+
+
+@pytest.mark.parametrize("source, size, beginning, unit, end", VALUES)
+def test_values(source: str, size: int, beginning: str, unit: str, end: str) -> None:
+    """Values that are JSON, that only begin like it, and nested elements."""
+    chat = chatpeg.loads(source).bind()
+    found = []
+    for times in (60, 120, 240):
+        text = beginning + unit * times + end * (times if end == "</k>" else 1)
+        found.append(tuple(count / len(text) for count in steps(chat, text, size, errors=True)))
+    assert_linear(found, unit)
+
+
 # What is not counted: what a single instruction, a call's values and the events cost.
 
 
