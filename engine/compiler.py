@@ -89,6 +89,8 @@ class _Compiler:
         self.subroutines: dict[str, _Target] = {}
         self.pending: list[str] = []
         self.recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
+        # Labels whose text is matched again: a rule instance of its own holds each.
+        self.again = {n.label for rule in rules.values() for n in walk(rule.expression) if isinstance(n, Same)}
         self.fusion = Fusion(rules, self.recursive)
         self.sites: list[Site] = []
         self.dialect = "raw"
@@ -161,7 +163,7 @@ class _Compiler:
         labels = {node.name for node in own if isinstance(node, Label)}
         commits = any(isinstance(node, Commit) for node in own)
         call = "tool_call" in labels
-        marked = any(isinstance(node, Same) for node in own)
+        marked = bool(labels & self.again) or any(isinstance(node, Same) for node in own)
         closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
         starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
         frame = bool(labels & self.regions) or marked

@@ -545,6 +545,7 @@ class Machine:
     def _recover(self, scopes: Scope | None, pos: int, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
         """Give the scope up; where the machine goes on. The log says from where to where it failed and why."""
         scope = _failing(scopes)
+        self._leave(scopes, scope)
         site = self.program.start if scope is None else scope.site
         start = 0 if scope is None else scope.start
         failed = min(max(self.farthest, start - self.base, 0), size)

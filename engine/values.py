@@ -259,10 +259,15 @@ def _literal(text: str) -> Any:
         tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            keys = [_key(key.value) for key in node.keys if isinstance(key, ast.Constant)]
             if len(set(keys)) != len(keys):
                 raise ValueError("a key stands twice")
     return ast.literal_eval(tree)
+
+
+def _key(key: Any) -> str:
+    """A key as JSON spells it: numbers and words become strings there."""
+    return key if isinstance(key, str) else json.dumps(key, default=str)
 
 
 def scalar(text: str) -> str:

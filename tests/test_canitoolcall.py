@@ -60,6 +60,7 @@ SOFT = {"gemma4/vllm-text-before-call"}
 KEPT_AS_CONTENT: frozenset[str] = frozenset(
     {
         "deepseek/vllm-v3-malformed-missing-brace",
+        "deepseek/vllm-v3-malformed-missing-call-tokens",
         "deepseek/v3-truncated-mid-arguments",
         "deepseek/v31-truncated-mid-arguments",
         "deepseek/v32-truncated-mid-arguments",

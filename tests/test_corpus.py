@@ -136,6 +136,9 @@ def test_checked_example_is_canonical(format_id: str) -> None:
     """What the model's own template prints parses strictly, to the same message."""
     entry = next(entry for entry in CASES if (entry.format, entry.case.name) == (format_id, "checked example"))
     chat, text, prompt = bound(entry), entry.case.input, entry.case.prompt
+    if format_id == "gpt-oss":
+        # <|call|> is a stop token there: a model writes <|end|> between two calls of one output.
+        text = text.replace("<|call|><|start|>", "<|end|><|start|>")
     assert chat.parse(text, prompt=prompt, strict=True) == chat.parse(text, prompt=prompt)
 
 

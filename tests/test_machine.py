@@ -167,16 +167,13 @@ def test_same_is_the_text_captured_last_in_this_rule_instance() -> None:
     assert calls(written(SAME_KEY), "<f><a>1</a><b>2</b></f>") == [("f", '{"a": 1, "b": 2}')]
 
 
-SAME_REASON = "machine.py _last() goes by the nesting of labels, not by rule instances"
 
 
-@pytest.mark.xfail(strict=True, reason=SAME_REASON)
 def test_same_sees_a_label_inside_another() -> None:
     """The call's name is captured in this rule instance although `tool_call` has closed."""
     assert calls(written(SAME), "<f><a>1</a><b>2</b></f>") == [("f", '{"a": 1, "b": 2}')]
 
 
-@pytest.mark.xfail(strict=True, reason=SAME_REASON)
 def test_same_does_not_see_the_captures_of_another_rule() -> None:
     """A rule of its own that captures the same label in between is another instance."""
     grammar = written(
@@ -185,7 +182,6 @@ def test_same_does_not_see_the_captures_of_another_rule() -> None:
     assert len(message(grammar, "<f:a(1)/a>").tool_calls) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="parser.py _advance() clears the log that machine.py _last() reads: P1")
 def test_same_outside_a_call_does_not_depend_on_chunks() -> None:
     """The capture is remembered although its region has been released."""
     grammar = written('%fields tag\nstart = e*\ne = "<" tag:[a-z]+ ">" ^ content:until("</") "</" same(tag) ">"')
@@ -238,7 +234,6 @@ def test_the_last_character_read_settles_a_choice(name: str, grammar: str, text:
     assert released(grammar, text) == known, name
 
 
-@pytest.mark.xfail(strict=True, reason=OPENINGS_REASON)
 @pytest.mark.parametrize("name, grammar, text, known", END_IS_AN_EXIT, ids=[row[0] for row in END_IS_AN_EXIT])
 def test_the_end_of_the_input_is_an_exit(name: str, grammar: str, text: str, known: list[str]) -> None:
     """One character read excludes it."""
@@ -490,7 +485,6 @@ STRING_ONLY_REASON = (
 )
 
 
-@pytest.mark.xfail(strict=True, reason=STRING_ONLY_REASON)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -557,7 +551,6 @@ def test_a_parameter_name_before_no_literal_is_a_grammar_error() -> None:
 START_REASON = "machine.py _recover(): the start rule's start is taken to be the start of the buffer: P1"
 
 
-@pytest.mark.xfail(strict=True, reason=START_REASON)
 @pytest.mark.parametrize("text", ["abc?", "abc?def"])
 def test_recovery_of_the_start_rule_does_not_depend_on_chunks(text: str) -> None:
     """The start rule began at the input's start, however much of it has been released."""
@@ -568,7 +561,6 @@ def test_recovery_of_the_start_rule_does_not_depend_on_chunks(text: str) -> None
 LABEL_REASON = "regions.py _recover(): text of a region still open is released up to the scope's start only: P1"
 
 
-@pytest.mark.xfail(strict=True, reason=LABEL_REASON)
 def test_a_region_that_fails_inside_keeps_its_text() -> None:
     """Open text regions close where they stand and keep their text, for every chunking."""
     found = message(written('start = "<<" ^ reasoning:("ab" "cd") ">" content:until(!.)'), "<<abx>y")
@@ -648,7 +640,6 @@ def test_a_failure_inside_a_predicate_is_no_failure_point() -> None:
     assert message(grammar, "<a!a").malformed[0].error.pos == 2
 
 
-@pytest.mark.xfail(strict=True, reason="machine.py ENTER resets farthest although its scope may be backtracked out of")
 def test_a_scope_that_is_backtracked_out_of_keeps_the_failure_point() -> None:
     """F is the farthest position at which a terminal failed since the failing scope began."""
     grammar = written(
@@ -680,7 +671,6 @@ def test_recovered_text_is_never_read_again() -> None:
 EMPTY_REASON = "machine.py _recover(): nothing is recovered when F is where the scope has released to"
 
 
-@pytest.mark.xfail(strict=True, reason=EMPTY_REASON)
 @pytest.mark.parametrize("text", ["w<ab<b>z", "w<<b>z"])
 def test_what_is_recovered_is_at_least_one_character(text: str) -> None:
     """What strict refuses is listed in `malformed`, and a marker that released nothing is not lost."""
@@ -691,7 +681,6 @@ def test_what_is_recovered_is_at_least_one_character(text: str) -> None:
     assert found.malformed
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py _open(): an empty region counts as released: P3")
 def test_a_marker_before_an_empty_region_is_not_lost() -> None:
     """The opener of a rule that has released nothing belongs to what is recovered."""
     grammar = written('start = text (mark text)*\ntext = content:until(mark)\nmark = "<" ^ content:[ab]* "\\n"')
@@ -759,7 +748,6 @@ def test_strict_refuses_left_over_text() -> None:
     assert (caught.value.pos, caught.value.line, caught.value.column) == (3, 1, 4)
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py _recover(): ParseError is made without its expected")
 def test_a_strict_error_says_what_was_expected() -> None:
     """ParseError (position, line, expected)."""
     with pytest.raises(ParseError) as caught:
@@ -821,9 +809,6 @@ def test_recovered_content_holds_no_prompt_bytes() -> None:
     assert found.content == "x>b"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="regions.py _give_up(): no RegionOpen when the first recovered piece is the prompt's"
-)
 def test_recovery_that_began_in_the_prompt_opens_its_region() -> None:
     seen = replay(written(SECTION).bind(), ["y>]]b"], "[[<f:x")
     assert [type(event) for event in seen.events] == [
@@ -868,7 +853,6 @@ def test_parses_share_nothing() -> None:
         assert parser.message == chat.parse(text, prompt="")
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py _NOTHING: all text regions share one dict of captures")
 def test_captures_are_the_consumers_own() -> None:
     """P5: a consumer that writes into the captures of an event changes no other event."""
     grammar = written("start = content:until(!.)")
@@ -907,7 +891,6 @@ def test_fields_and_tools_are_not_aliased() -> None:
     assert [call.name for call in chat.parse("<f:{}>", prompt="").tool_calls] == ["f"]
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py: the event and message.malformed share one mutable ParseError")
 def test_an_error_is_the_consumers_own() -> None:
     parser = written(SECTION).parser(prompt="")
     events = parser.feed("[[<f:x>]]") + parser.finish()

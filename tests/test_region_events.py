@@ -205,7 +205,6 @@ def test_events_are_immutable_records(format_id: str) -> None:
             event.label = "changed"
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py _NOTHING: all text regions share one dict of captures")
 @pytest.mark.parametrize("format_id", ["hermes", "kimi-k2"])
 def test_captures_of_text_regions_are_not_shared(format_id: str) -> None:
     parsers = [grammar(format_id).bind(tools=TOOLS).parser(prompt="") for _ in range(2)]

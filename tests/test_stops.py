@@ -96,9 +96,6 @@ def test_a_stop_string_inside_the_beginning_of_another_is_cut() -> None:
     assert "".join(passed) + rest == "xa"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="stops.py _held_from(): a whole string is not looked for where it is the longest"
-)
 @pytest.mark.parametrize("chunks", [["Hi[e~["], list("Hi[e~[")])
 def test_a_stop_string_that_ends_as_it_begins_is_cut(chunks: list[str]) -> None:
     """Its last character may begin it again, but it is whole already."""
@@ -133,15 +130,7 @@ def test_a_prompt_is_never_cut() -> None:
     assert replay(chat, ["b"], "a</s>").final.content == "a</s>b"
 
 
-FORMAT_PARAMS = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="stops.py: [e~[ ends as it begins"))
-    if name == "minimax-m2"
-    else name
-    for name in FORMATS
-]
-
-
-@pytest.mark.parametrize("format_id", FORMAT_PARAMS)
+@pytest.mark.parametrize("format_id", FORMATS)
 def test_every_format_leaves_its_stop_strings_out(format_id: str) -> None:
     """A case followed by any of the format's stop strings, once or twice, is the same message for every split of it."""
     for case in corpus(format_id).cases[:6]:

@@ -152,13 +152,7 @@ def test_a_call_in_prose_is_a_call(format_id: str) -> None:
     assert run.final.tool_calls[0].args == {"k": "v"}
 
 
-SECTION_REASON = "deepseek-v3*.peg: a section may be empty and unclosed, so its opener is markup of nothing"
-BEGINNINGS = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=SECTION_REASON))
-    if name in {"deepseek-v3", "deepseek-v3.1"}
-    else name
-    for name in sorted(WIRES)
-]
+BEGINNINGS = sorted(WIRES)
 
 
 @pytest.mark.parametrize("format_id", BEGINNINGS)
@@ -290,7 +284,6 @@ def test_a_closer_without_opener_is_no_reason_to_move_text(format_id: str) -> No
 
 HARMONY = "<|channel|>final<|message|>"
 STARTS = {"gpt-oss": HARMONY, "kimi-k3": "<|open|>response<|sep|>"}
-NOT_STREAMED = {"gemma-4": "openings.py _meet(): the choice of the loop around text is never settled"}
 
 
 @pytest.mark.parametrize("format_id", FORMATS)
@@ -309,12 +302,7 @@ def test_the_final_parse_of_a_plain_reply_is_not_done_twice(format_id: str) -> N
 
 @pytest.mark.parametrize(
     "format_id",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=NOT_STREAMED[name]))
-        if name in NOT_STREAMED
-        else name
-        for name in FORMATS
-    ],
+    FORMATS,
 )
 def test_a_plain_reply_streams(format_id: str) -> None:
     """No more than a marker and a run of blanks is ever held back."""

@@ -12,7 +12,9 @@ _BLANKS = regex.compile(r"[ \t\n\r]*+")
 _NAME = regex.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:[-.][A-Za-z0-9_]++)*+")
 _NUMBER = regex.compile(r"(?P<integer>-?(?:0|[1-9][0-9]*+))(?P<rest>(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
 _STRING = regex.compile(r"""(?P<quote>['"])(?P<body>(?:\\.|(?!(?P=quote))[^\\\n\r])*+)(?P=quote)""", regex.DOTALL)
-_ESCAPE = regex.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})(?:(?<=[dD][89abAB]..)\\u(?P<low>[dD][c-fC-F]..))?+|(?P<sign>.))", regex.DOTALL)
+_ESCAPE = regex.compile(
+    r"\\(?:u(?P<code>[0-9a-fA-F]{4})(?:(?<=[dD][89abAB]..)\\u(?P<low>[dD][c-fC-F]..))?+|(?P<sign>.))", regex.DOTALL
+)
 _HEX = regex.compile(r"[0-9a-fA-F]{4}")
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
 _SIGNS = {"\\": "\\", "'": "'", '"': '"', "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}

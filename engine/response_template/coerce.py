@@ -21,7 +21,7 @@ _JSON_TYPES: dict[type, tuple[str, ...]] = {
 }
 
 
-class _Uncastable(Exception):  # noqa: N818 - never leaves this module
+class _Uncastable(Exception):
     """The text is no value of the type."""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import json
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
-
-import regex
 
 from ..errors import Problem
 from ..source import Source
@@ -74,6 +73,13 @@ def load_spec(spec: Any, name: str, source: Source | None = None) -> ResponseTem
     anchor = _delimiter(spec, "start_anchor")
     assert anchor is not None
     return template_of(name, spec, anchor, fields, problems)
+
+
+def _reduced(template: ResponseTemplate) -> tuple[Any, ...]:
+    return load_spec, (template.spec, template.name)
+
+
+copyreg.pickle(ResponseTemplate, _reduced)
 
 
 def _field(name: str, spec: Mapping[str, Any]) -> Field:

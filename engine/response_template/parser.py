@@ -7,18 +7,21 @@ chunks are cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .coerce import coerce_calls, properties_of
 from .errors import Finished, MissingFields, MissingPrefix, WrongValue
 from .loading import load_response_template
-from .scan import Delimiter, Match
+from .positions import State
+from .scan import Delimiter, Match, Watch
 from .template import Field, ResponseTemplate
 
 Event = dict[str, Any]
 Template = Mapping[str, Any] | str | Path | ResponseTemplate
+# Up to so many characters a chunk is followed by states, and what is held back is looked at again.
+_FOLLOWED = 64
 _NO_PREFIX = (
     "prefix is None: it must be the prompt that was sent to the model, because chat templates often write the beginning "
     'of the reply themselves (such as an opening "<think>"); if the text is the whole reply, pass prefix=""'
@@ -79,6 +82,11 @@ class ResponseParser:
         self._empty_at = -1
         self._over = False
         self._finalized = False
+        self._field: Field | None
+        self._watch: Watch | None
+        self._quiet: Callable[[str], object]
+        self._start: State | None
+        self._state: State | None
         self._outside()
         if prefix:
             self._feed_prefix(template.behind_anchor(prefix))
@@ -101,26 +109,61 @@ class ResponseParser:
         if not text:
             return events
         self._pieces.append(text)
-        window = self._window
-        if not window and self._quiet(text) is None:
+        if not self._window and self._quiet(text) is None:
             # No delimiter begins in it, and none has begun before.
             self._release(text, events)
             self._base += len(text)
             return events
         # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
-        self._window = ""
+        window, self._window = self._window, ""
+        held = len(window)
         window += text
-        self._run(window, events, at_end=False)
+        if not self._follow(window, text, held, events):
+            self._run(window, events, at_end=False)
+            self._state = self._state_of(window)
         pos = self._pos
-        if self._keeps:
+        if self._keeps or not pos:
             self._window = window
-        elif pos:
+        else:
             self._window = window[pos:]
             self._base += pos
             self._pos = 0
-        else:
-            self._window = window
         return events
+
+    def _follow(self, window: str, text: str, held: int, events: list[Event]) -> bool:
+        """Go through ``text``, the end of ``window``, by states alone; false where a delimiter may have ended."""
+        state = self._state
+        if state is None or len(text) > _FOLLOWED:
+            return False
+        start = self._start
+        open_at, place = self._pos, held
+        for character in text:
+            state = state[character]
+            place += 1
+            if state is start:
+                open_at = place
+            elif state.ended:
+                return False
+        self._state = state
+        if state is not start:
+            assert self._watch is not None
+            if place - open_at < _FOLLOWED:
+                open_at = self._watch.alive(window, open_at)
+        if open_at > self._pos:
+            self._release(window[self._pos : open_at], events)
+            self._pos = open_at
+        return True
+
+    def _state_of(self, window: str) -> State | None:
+        """The state after what is held back; None where it is not known."""
+        state = self._start
+        if state is None or len(window) - self._pos > _FOLLOWED:
+            return None if len(window) > self._pos else state
+        for character in window[self._pos :]:
+            state = state[character]
+            if state.ended:
+                return None
+        return state
 
     def finalize(self) -> tuple[dict[str, Any], list[Event]]:
         """Say that the reply is over; returns the message and the remaining events.
@@ -153,13 +196,14 @@ class ResponseParser:
             watch = self._watch
             low = self._pos + (watch is self.template.outside and self._pos + self._base == self._empty_at)
             found, edge = None, size
-            if watch is not None and low <= size:
+            if watch is not None and low < size:
                 found = watch.next(text, low, known)
-                if not at_end and (found is not None or low < size):
+                if not at_end:
                     edge = watch.edge(text, low)
-            if found is None or (not at_end and found[1].start() >= edge):
+            # An empty delimiter where the input ends is none: every region ends there.
+            if found is None or found[1].start() >= edge:
                 self._release(text[self._pos : edge], events)
-                self._pos = max(self._pos, edge)
+                self._pos = edge
                 if at_end:
                     self._close(size, size, events)
                 return
@@ -179,7 +223,8 @@ class ResponseParser:
         if start == end and not self._opened:
             # An empty closer of nothing: what it ends is the reply. The rest of the input is in no region.
             self._over = True
-            self._field, self._quiet = None, _quiet
+            self._field = None
+            self._look_for(None)
             return
         if delimiter.pattern.groupindex:
             self._captures |= {key: text for key, text in match.groupdict().items() if text is not None}
@@ -189,8 +234,12 @@ class ResponseParser:
         """Back to where no region was opened: in the implicit field, or nowhere."""
         self._enter(self.template.implicit)
         self._opened = False
-        self._watch = self.template.outside
-        self._quiet = self._watch.quiet
+        self._look_for(self.template.outside)
+
+    def _look_for(self, watch: Watch | None) -> None:
+        self._watch = watch
+        self._quiet = _quiet if watch is None else watch.quiet
+        self._state = self._start = None if watch is None else watch.start
 
     def _enter(self, field: Field | None) -> None:
         self._field = field
@@ -207,8 +256,7 @@ class ResponseParser:
         if match.re.groupindex:
             self._captures = {key: text for key, text in match.groupdict().items() if text is not None}
         self._opened = True
-        self._watch = self.template.inside.get(field.name)
-        self._quiet = _quiet if self._watch is None else self._watch.quiet
+        self._look_for(self.template.inside.get(field.name))
         events.append(
             {
                 "type": "region_open",

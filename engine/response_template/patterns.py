@@ -13,7 +13,7 @@ from typing import NoReturn
 import regex
 
 
-class Unreadable(Exception):  # noqa: N818 - not an error: the caller has another way
+class Unreadable(Exception):
     """A form that is not read here; its text says which and where."""
 
 
@@ -89,9 +89,13 @@ Node = Chars | Sequence | Choice | Repeat | Group | Look | Edge | Back
 
 EMPTY = Sequence(())
 _QUANTIFIER = regex.compile(r"([*+?]|\{(\d*)(,?)(\d*)\})([?+]?)")
-_ESCAPE = regex.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[pP]\{[^}]*\}|N\{[^}]*\}|.)", regex.DOTALL)
+_ESCAPE = regex.compile(
+    r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[pP]\{[^}]*\}|N\{[^}]*\}|.)", regex.DOTALL
+)
 _CLASS = regex.compile(r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]", regex.DOTALL)
-_OPENING = regex.compile(r"\((?:\?(?:P?<(?P<name>[^\W\d]\w*)>|(?P<kind>:|>|=|!|<=|<!|#[^)]*|P=\w+)|(?P<flags>[a-zA-Z0-9-]+)(?P<scoped>[:)])))?")
+_OPENING = regex.compile(
+    r"\((?:\?(?:P?<(?P<name>[^\W\d]\w*)>|(?P<kind>:|>|=|!|<=|<!|#[^)]*|P=\w+)|(?P<flags>[a-zA-Z0-9-]+)(?P<scoped>[:)])))?"
+)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 _EDGES = {"A", "Z", "b", "B"}
 
@@ -282,6 +286,20 @@ def bounded(node: Node) -> bool:
     (False, True)
     """
     return not any((isinstance(part, Repeat) and part.max is None) or isinstance(part, Back) for part in walk(node))
+
+
+def plain(node: Node) -> bool:
+    """Whether nothing but the characters at hand decides what matches: no look-around, nothing atomic, no counting.
+
+    >>> plain(read_pattern(r"\\s*<a>")), plain(read_pattern("a(?!b)"))
+    (True, False)
+    """
+    return not any(
+        isinstance(part, Look | Edge | Back)
+        or (isinstance(part, Group) and part.atomic)
+        or (isinstance(part, Repeat) and (part.mode == "+" or part.min > 1 or part.max not in {1, None}))
+        for part in walk(node)
+    )
 
 
 # What a place is, spelled with look-arounds: those the regex module takes for undecided where the text so far ends.

@@ -1,8 +1,9 @@
-"""The places in a set of patterns and what may follow what, run backwards: where could a delimiter still be open?
+"""The places in a set of patterns and what may follow what (after Glushkov): where could a delimiter be open, or end?
 
-After Glushkov: a bit per character that a pattern can read. ``alive`` goes back from the end of the text for as long as
-what it reads can be the beginning of a delimiter whose next character is not there yet. It may say so too often (of a
-repeat it forgets the bounds, of a look-around whether it holds), never too rarely, and is exact for literals.
+A bit per character that a pattern can read. ``alive`` goes back from the end of the text for as long as what it reads
+can be the beginning of a delimiter whose next character is not there yet; `State` goes forward, a character at a time.
+Both may say so too often (of a repeat they forget the bounds, of a look-around whether it holds), never too rarely, and
+are exact for `plain` patterns of which none has ended.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import regex
 
 from .patterns import Back, Chars, Choice, Edge, Group, Look, Node, Repeat, Sequence
 
+_MOST_NEXT = 4096
 _ANY = Chars(r"[\s\S]")
 _MOST_STEPS = 20_000
 
@@ -26,6 +28,27 @@ class _Part:
     last: int
 
 
+class State(dict[str, "State"]):
+    """What could be open after some text: the next state by the next character, worked out when it is asked for.
+
+    ``ended`` says that a delimiter may have ended.
+    """
+
+    __slots__ = ("bits", "ended", "positions")
+
+    def __init__(self, positions: Positions, bits: int) -> None:
+        super().__init__()
+        self.positions = positions
+        self.bits = bits
+        self.ended = bool(bits & positions.last)
+
+    def __missing__(self, character: str) -> State:
+        if len(self) >= _MOST_NEXT:
+            self.clear()
+        state = self[character] = self.positions.after(self.bits, character)
+        return state
+
+
 @dataclass(slots=True, eq=False)
 class Positions:
     """The places of some patterns. Its tables grow as texts are read; they hold nothing of a text but its characters."""
@@ -33,7 +56,9 @@ class Positions:
     chars: list[Chars] = field(default_factory=list)
     follow: list[int] = field(default_factory=list)
     first: int = 0
+    last: int = 0
     empty: bool = False
+    _states: dict[int, State] = field(default_factory=dict)
     _steps: dict[int, dict[str, int]] = field(default_factory=dict)
     _count: int = 0
 
@@ -41,6 +66,7 @@ class Positions:
         """One more pattern."""
         part = self._part(node)
         self.first |= part.first
+        self.last |= part.last
         self.empty = self.empty or part.empty
 
     def starts(self) -> regex.Pattern[str] | None:
@@ -69,6 +95,27 @@ class Positions:
             if state & first:
                 found = place
         return found
+
+    def start(self) -> State:
+        """The state in which nothing is open."""
+        return self._state(0)
+
+    def after(self, state: int, character: str) -> State:
+        """The state after one more character."""
+        allowed = self.first
+        for place, follow in enumerate(self.follow):
+            if state >> place & 1:
+                allowed |= follow
+        bits = 0
+        for place, chars in enumerate(self.chars):
+            if allowed >> place & 1 and _reads(chars, character):
+                bits |= 1 << place
+        return self._state(bits)
+
+    def _state(self, bits: int) -> State:
+        if bits not in self._states:
+            self._states[bits] = State(self, bits)
+        return self._states[bits]
 
     def _step(self, state: int, character: str) -> int:
         before = 0

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import regex
 
-from .patterns import Node, Unreadable, bounded, looks_behind, open_ended, read_pattern
-from .positions import Positions
+from .patterns import Node, Unreadable, bounded, looks_behind, open_ended, plain, read_pattern
+from .positions import Positions, State
 
 Match: TypeAlias = "regex.Match[str]"
 
@@ -77,10 +77,11 @@ class Watched:
 class Watch:
     """A set of delimiters to look for together. Immutable, but for what `Positions` remember.
 
-    ``quiet(chunk)`` is None when no delimiter can begin in the chunk.
+    ``quiet(chunk)`` is None when no delimiter can begin in the chunk. ``start`` follows a text character by character
+    where that tells all there is to know until a delimiter may have ended; None if it does not.
     """
 
-    __slots__ = ("_edges", "_positions", "_undecided", "quiet", "watched")
+    __slots__ = ("_edges", "_positions", "_undecided", "quiet", "start", "watched")
 
     def __init__(self, watched: tuple[Watched, ...]) -> None:
         self.watched = tuple(sorted(watched, key=lambda one: (not one.opens, one.field)))
@@ -96,6 +97,8 @@ class Watch:
         if not any(delimiter.looks_behind for delimiter in delimiters):
             starts = self._positions.starts()
         self.quiet: Callable[[str], object] = _never_quiet if starts is None else starts.search
+        followed = starts is not None and all(one.node is not None and plain(one.node) for one in delimiters)
+        self.start: State | None = self._positions.start() if followed else None
 
     def next(self, text: str, low: int, known: dict[int, Match | None]) -> tuple[Watched, Match] | None:
         """The next delimiter from ``low`` on if ``text`` is all there is.
@@ -121,10 +124,15 @@ class Watch:
         """The first place from ``low`` on where more text could make, unmake or change a delimiter."""
         if self._undecided:
             return low
-        alive = self._positions.alive(text, low)
+        alive = self.alive(text, low)
         if not self._edges or alive == len(text):
             return alive
         return min(edge(text, alive) for edge in self._edges)
+
+
+    def alive(self, text: str, low: int) -> int:
+        """The first place from ``low`` on where a delimiter may be open; no later one than `edge`, and cheaper."""
+        return self._positions.alive(text, low)
 
 
 _UNKNOWN: Match | None = regex.compile("").match("")

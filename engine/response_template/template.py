@@ -75,11 +75,6 @@ class ResponseTemplate:
     outside: Watch = field(repr=False)
     inside: Mapping[str, Watch] = field(repr=False)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        from .loading import load_spec
-
-        return load_spec, (self.spec, self.name)
-
     def defaults(self) -> dict[str, Any]:
         """The members of the message that are there before anything is read; a new dict each time."""
         return deepcopy(dict(self.spec.get("defaults", {})))
