@@ -15,6 +15,7 @@ from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .grammar import Chat, Grammar
 from .message import Malformed, Message, Span, ToolCall
 from .parser import Parser
+from .response_template import load_response_template
 
 __version__ = "0.1.0"
 
@@ -41,5 +42,6 @@ __all__ = [
     "UnknownFormat",
     "for_model",
     "load",
+    "load_response_template",
     "loads",
 ]

@@ -37,8 +37,8 @@ LAYERS = {
     ),
     "emit": ("emit.* emission constraint", "source notation schema values search analysis program machine"),
     "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
-    "names": ("catalog __init__", "source notation message parser checks emit bind"),
-    "template": ("response_template.*", "source"),
+    "names": ("catalog __init__", "source notation message parser checks emit bind template"),
+    "template": ("response_template.*", "source notation schema message emit bind"),
     "commands": ("trace __main__", "source notation message parser checks emit bind names"),
 }
 

@@ -155,9 +155,9 @@ class _Reader:
             case ".":
                 self.pos += 1
                 return Chars(r"[\s\S]")
-            case "*" | "+" | "?":
-                self.refuse("a repeat of nothing")
             case _:
+                if character in "*+?":
+                    self.refuse("a repeat of nothing")
                 self.pos += 1
                 return self.literal(character)
 
@@ -184,7 +184,7 @@ class _Reader:
         if kind in _CONTROL:
             return self.literal(_CONTROL[kind])
         if kind in "xuU" and len(text) > 2:
-            return self.literal(chr(int(text[2:], 16)))
+            return self.literal(chr(int(text.lstrip("\\xuU"), base=16)))
         if kind in "dDwWsS" or (kind in "pPN" and len(text) > 2):
             return Chars(text, None, self.ignore_case)
         if kind in "123456789":

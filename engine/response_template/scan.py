@@ -129,7 +129,6 @@ class Watch:
             return alive
         return min(edge(text, alive) for edge in self._edges)
 
-
     def alive(self, text: str, low: int) -> int:
         """The first place from ``low`` on where a delimiter may be open; no later one than `edge`, and cheaper."""
         return self._positions.alive(text, low)
