@@ -148,7 +148,7 @@ def _gpt_oss(calls: Sequence[Call]) -> str:
     ones = (
         f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{as_json(args)}" for name, args in calls
     )
-    return "<|call|><|start|>assistant".join(ones)
+    return "<|end|><|start|>assistant".join(ones)
 
 
 def _mistral(between: str) -> Render:

@@ -26,6 +26,13 @@ RESPONSES = offered.objects(offered.schemas, offered.KEYS, 2)
 SENTENCES = 3
 
 
+def keys(format_id: str) -> tuple[str, ...]:
+    """Property names for tools of a format; those that `test_faults` has are left out."""
+    faults = {"kimi-k3": {'a"b'}, "lfm2": {"ci.ty", "ci-ty", "x y", 'a"b'}}
+    faults["llama4-pythonic"] = faults["lfm2"]
+    return tuple(key for key in offered.KEYS if key not in faults.get(format_id, ()))
+
+
 @pytest.mark.parametrize("mode_name", MODES)
 @pytest.mark.parametrize("format_id", CALLING)
 def test_every_sentence_is_a_valid_reply(format_id: str, mode_name: str) -> None:
@@ -33,7 +40,7 @@ def test_every_sentence_is_a_valid_reply(format_id: str, mode_name: str) -> None
         valid_replies(format_id, mode_name, tools, response, prompt, Random(number))
 
     begun = st.sampled_from(list(prompts(format_id).values()))
-    drawn = offered.tools(), RESPONSES, begun, st.integers(0, 2**32)
+    drawn = offered.tools(keys=keys(format_id)), RESPONSES, begun, st.integers(0, 2**32)
     check(replies, *drawn, name=f"{format_id} {mode_name}", count=2)
 
 
