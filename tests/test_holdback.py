@@ -68,11 +68,7 @@ def test_text_is_held_back_without_end_only_where_the_message_begins_with_a_choi
         name for name in FORMATS for held in bounds(name).values() if held.label == "content" and held.bound is None
     }
 
-    assert {"llama3-json", "llama4-pythonic"} == unbounded - KNOWN
-
-
-KNOWN = {"kimi-k3"}
-"""A fault of this file that `check` reports (see test_checks.FAULTS)."""
+    assert {"llama3-json", "llama4-pythonic"} == unbounded
 
 
 @functools.cache
