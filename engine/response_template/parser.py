@@ -8,6 +8,8 @@ chunks are cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,7 @@ class ResponseParser:
         self._base = 0
         self._pos = 0
         self._empty_at = -1
+        self._looked_at = 0
         self._over = False
         self._finalized = False
         self._field: Field | None
@@ -105,65 +108,67 @@ class ResponseParser:
         """Take the next piece of the reply; returns what it settles. Never raises for what a model wrote."""
         if self._finalized:
             raise Finished("feed() after finalize(): make a new parser for the next reply")
-        events: list[Event] = []
         if not text:
-            return events
+            return []
         self._pieces.append(text)
-        if not self._window and self._quiet(text) is None:
-            # No delimiter begins in it, and none has begun before.
-            self._release(text, events)
-            self._base += len(text)
-            return events
+        held, state = self._window, self._state
+        if not held and self._quiet(text) is None:
+            return self._pass(text)
+        if state is not None:
+            state = reduce(getitem, text, state) if len(text) <= _FOLLOWED else None
+            if state is self._start and not held:
+                return self._pass(text)
         # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
-        window, self._window = self._window, ""
-        held = len(window)
-        window += text
-        if not self._follow(window, text, held, events):
-            self._run(window, events, at_end=False)
-            self._state = self._state_of(window)
+        self._window = ""
+        held += text
+        events: list[Event] = []
+        if state is None or state.ended:
+            self._run(held, events, at_end=False)
+            self._state = self._state_of(held)
+        else:
+            self._state = state
+            self._follow(state, held, events)
         pos = self._pos
         if self._keeps or not pos:
-            self._window = window
+            self._window = held
         else:
-            self._window = window[pos:]
+            self._window = held[pos:]
             self._base += pos
             self._pos = 0
         return events
 
-    def _follow(self, window: str, text: str, held: int, events: list[Event]) -> bool:
-        """Go through ``text``, the end of ``window``, by states alone; false where a delimiter may have ended."""
-        state = self._state
-        if state is None or len(text) > _FOLLOWED:
-            return False
-        start = self._start
-        open_at, place = self._pos, held
-        for character in text:
-            state = state[character]
-            place += 1
-            if state is start:
-                open_at = place
-            elif state.ended:
-                return False
-        self._state = state
-        if state is not start:
+    def _pass(self, text: str) -> list[Event]:
+        """All of ``text`` belongs to the field at hand: no delimiter can have begun, and nothing is held back."""
+        start = self._base
+        self._base = start + len(text)
+        if self._opened and start >= self._prefix_end:
+            self._parts.append(text)
+            return [{"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty}]
+        events: list[Event] = []
+        self._release(text, start, events)
+        return events
+
+    def _follow(self, state: State, window: str, events: list[Event]) -> None:
+        """Release what is behind all that may be open, no delimiter having ended in ``window``."""
+        size, pos = len(window), self._pos
+        open_at = size
+        if state is not self._start:
+            if size - pos > _FOLLOWED and size < self._looked_at:
+                return
             assert self._watch is not None
-            if place - open_at < _FOLLOWED:
-                open_at = self._watch.alive(window, open_at)
-        if open_at > self._pos:
-            self._release(window[self._pos : open_at], events)
+            self._looked_at = 2 * size
+            open_at = self._watch.alive(window, pos)
+        if open_at > pos:
+            self._release(window[pos:open_at], self._base + pos, events)
             self._pos = open_at
-        return True
 
     def _state_of(self, window: str) -> State | None:
         """The state after what is held back; None where it is not known."""
         state = self._start
         if state is None or len(window) - self._pos > _FOLLOWED:
             return None if len(window) > self._pos else state
-        for character in window[self._pos :]:
-            state = state[character]
-            if state.ended:
-                return None
-        return state
+        state = reduce(getitem, window[self._pos :], state)
+        return None if state.ended else state
 
     def finalize(self) -> tuple[dict[str, Any], list[Event]]:
         """Say that the reply is over; returns the message and the remaining events.
@@ -202,14 +207,14 @@ class ResponseParser:
                     edge = watch.edge(text, low)
             # An empty delimiter where the input ends is none: every region ends there.
             if found is None or found[1].start() >= edge:
-                self._release(text[self._pos : edge], events)
+                self._release(text[self._pos : edge], self._base + self._pos, events)
                 self._pos = edge
                 if at_end:
                     self._close(size, size, events)
                 return
             start, end = found[1].span()
             if start > self._pos:
-                self._release(text[self._pos : start], events)
+                self._release(text[self._pos : start], self._base + self._pos, events)
             self._pos = end
             if found[0].opens:
                 self._close(start, start, events)
@@ -240,9 +245,11 @@ class ResponseParser:
         self._watch = watch
         self._quiet = _quiet if watch is None else watch.quiet
         self._state = self._start = None if watch is None else watch.start
+        self._looked_at = 0
 
     def _enter(self, field: Field | None) -> None:
         self._field = field
+        self._name = "" if field is None else field.name
         self._dirty = field is not None and not field.verbatim
         self._captures: dict[str, str] = {}
         self._parts: list[str] = []
@@ -267,21 +274,19 @@ class ResponseParser:
             }
         )
 
-    def _release(self, text: str, events: list[Event]) -> None:
-        """``text``, from the position on, belongs to the field at hand."""
-        field = self._field
-        if field is None or not text:
+    def _release(self, text: str, start: int, events: list[Event]) -> None:
+        """``text``, which begins at ``start`` of the input, belongs to the field at hand."""
+        if self._field is None or not text:
             return
-        start = self._base + self._pos
         if not self._opened:
             self._opened = True
-            events.append({"type": "region_open", "field": field.name, "start": start, "end": start})
+            events.append({"type": "region_open", "field": self._name, "start": start, "end": start})
         self._parts.append(text)
         if start < self._prefix_end:
             text = text[self._prefix_end - start :]
             if not text:
                 return
-        events.append({"type": "region_chunk", "field": field.name, "text": text, "dirty": self._dirty})
+        events.append({"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty})
 
     def _close(self, start: int, end: int, events: list[Event]) -> None:
         """End the region at hand, if one is open; ``start`` to ``end`` is its closing delimiter."""

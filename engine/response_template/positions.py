@@ -31,7 +31,7 @@ class _Part:
 class State(dict[str, "State"]):
     """What could be open after some text: the next state by the next character, worked out when it is asked for.
 
-    ``ended`` says that a delimiter may have ended.
+    ``ended`` says that a delimiter may have ended, somewhere: nothing leads out of that state.
     """
 
     __slots__ = ("bits", "ended", "positions")
@@ -41,6 +41,9 @@ class State(dict[str, "State"]):
         self.positions = positions
         self.bits = bits
         self.ended = bool(bits & positions.last)
+
+    def __bool__(self) -> bool:
+        return True
 
     def __missing__(self, character: str) -> State:
         if len(self) >= _MOST_NEXT:
@@ -102,6 +105,8 @@ class Positions:
 
     def after(self, state: int, character: str) -> State:
         """The state after one more character."""
+        if state & self.last:
+            return self._state(self.last)
         allowed = self.first
         for place, follow in enumerate(self.follow):
             if state >> place & 1:
@@ -110,7 +115,7 @@ class Positions:
         for place, chars in enumerate(self.chars):
             if allowed >> place & 1 and _reads(chars, character):
                 bits |= 1 << place
-        return self._state(bits)
+        return self._state(self.last if bits & self.last else bits)
 
     def _state(self, bits: int) -> State:
         if bits not in self._states:
