@@ -5,12 +5,12 @@ Invariant: what `ArgumentStream.grow` has returned so far is a beginning of the 
 
 from __future__ import annotations
 
-import regex
+import re
 
 from . import values
 from .calls import CallReader
 
-_UNSTABLE = regex.compile(r"\\u[dD]|[\ud800-\udfff]")
+_UNSTABLE = re.compile(r"\\u[dD]|[\ud800-\udfff]")
 
 
 class ArgumentStream:

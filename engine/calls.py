@@ -66,17 +66,20 @@ class CallReader:
         elif what == op.TYPED_VALUE and self._parts:
             self._parts[-1].typed = True
 
-    def read_span(self, label: str, dialect: str, raw: str, start: int, typed: bool) -> None:
-        """Take a whole label in; raises `DecodeError` when its value is refused."""
+    def read_span(self, label: str, dialect: str, raw: str, start: int, how: int) -> None:
+        """Take a whole label in that was read as ``how`` says; raises `DecodeError` when its value is refused."""
         parts = self._parts
         try:
             if label == "key" and parts:
                 parts[-1].key = raw if dialect == "raw" else values.unspelled(dialect, raw)
-            elif label == "value" and parts and typed:
+            elif label == "value" and parts and how in (op.BY_VALUE, op.BY_JSON):
                 parent = parts[-1]
-                text, canonical = values.typed(raw, self._declared(parent))
+                read = values.typed if how == op.BY_VALUE else values.typed_json
+                text, canonical = read(raw, self._declared(parent))
                 self.canonical = self.canonical and canonical
                 self._add(parent, text)
+            elif label == "arguments" and how == op.BY_JSON:
+                self.arguments = values.strict_json(raw)
             else:
                 self._open(label, dialect, start)
                 self._close(parts.pop(), raw, start + len(raw))

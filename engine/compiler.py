@@ -6,10 +6,9 @@ match there (`Openings.excludes`), by what the grammar says alone.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import assert_never
-
-import regex
 
 from . import charset, program as op
 from .delimiters import before_commit, edge_literals, flat, openings, reached
@@ -507,13 +506,13 @@ class _Compiler:
         spelled = charset.spelled(one)
         if node.max is None and node.min <= 1:
             if node.min:
-                self.terminal(node.item, op.SET, regex.compile(spelled).match)
-            self.emit(op.SPAN, regex.compile(spelled + "*+").match)
+                self.terminal(node.item, op.SET, re.compile(spelled).match)
+            self.emit(op.SPAN, re.compile(spelled + "*+").match)
         elif node.max is None:
-            self.terminal(node.item, op.RUN, regex.compile(f"{spelled}{{0,{node.min}}}+").match, node.min, node.min)
-            self.emit(op.SPAN, regex.compile(spelled + "*+").match)
+            self.terminal(node.item, op.RUN, re.compile(f"{spelled}{{0,{node.min}}}+").match, node.min, node.min)
+            self.emit(op.SPAN, re.compile(spelled + "*+").match)
         else:
-            match = regex.compile(f"{spelled}{{0,{node.max}}}+").match
+            match = re.compile(f"{spelled}{{0,{node.max}}}+").match
             self.terminal(node.item, op.RUN, match, node.min, node.max)
 
     def one_character(self, node: Expression) -> charset.Ranges | None:
@@ -539,7 +538,7 @@ class _Compiler:
             case Class() | Any():
                 ranges = self.one_character(node)
                 assert ranges is not None
-                self.terminal(node, op.SET, regex.compile(charset.spelled(ranges)).match)
+                self.terminal(node, op.SET, re.compile(charset.spelled(ranges)).match)
             case End():
                 self.terminal(node, op.AT_END)
             case Never():
@@ -667,8 +666,8 @@ class _Compiler:
     def param_name(self, node: Terminal, k: Continuation) -> None:
         """A property's name outside predicates: any text up to what follows; an identifier in Python."""
         if node.dialect == "python":
-            self.terminal(node, op.SET, regex.compile(r"[^\W\d]").match)
-            self.emit(op.SPAN, regex.compile(r"\w*+").match)
+            self.terminal(node, op.SET, re.compile(r"[^\W\d]").match)
+            self.emit(op.SPAN, re.compile(r"\w*+").match)
             return
         found = openings(Sequence(tuple(listed(k)), node.span), self.rules)
         self.emit(op.UNTIL, Search.of(found), None, done := _Target(), _Target(), None)

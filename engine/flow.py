@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
-import regex
+import re
 
 from . import charset
 from . import program as op
@@ -248,7 +248,7 @@ def _size(value: object) -> Reading:
 
 
 def _only_blanks(match: object) -> bool:
-    pattern: regex.Pattern[str] = match.__self__  # type: ignore[attr-defined]  # a pattern's method
+    pattern: re.Pattern[str] = match.__self__  # type: ignore[attr-defined]  # a pattern's method
     return pattern.pattern.removesuffix("*+") in _blank_classes()
 
 

@@ -9,11 +9,10 @@ is the same.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
-
-import regex
 
 from . import charset
 from .delimiters import Rules
@@ -55,7 +54,7 @@ class NotRegular(Exception):
 class Fused:
     """A compiled pattern: how many characters must follow its match, and the labels of its groups with their dialects."""
 
-    pattern: regex.Pattern[str]
+    pattern: re.Pattern[str]
     slack: int
     labels: tuple[tuple[str, str], ...]
 
@@ -89,14 +88,14 @@ class Fusion:
             return None
         if self.terminals < least or self.slack > _LONGEST or _FAILS == source:
             return None
-        return Fused(regex.compile(f"(?>{source})"), self.slack, tuple(self.labels))
+        return Fused(re.compile(source), self.slack, tuple(self.labels))
 
     def pattern(self, node: Expression, dialect: str, mode: Mode) -> str:
         """``node`` as pattern source."""
         match node:
             case Literal(text=text):
                 self.count(len(text))
-                return regex.escape(text, special_only=True)
+                return re.escape(text)
             case Class() | Any():
                 self.count(1)
                 return charset.spelled(_ranges(node))
@@ -237,9 +236,9 @@ def _is_parameter(node: Expression) -> bool:
 
 def _up_to(text: str) -> str:
     if len(text) == 1:
-        return f"[^{regex.escape(text, special_only=False)}]*+"
-    first = regex.escape(text[0], special_only=False)
-    return f"(?:[^{first}]++|(?!{regex.escape(text, special_only=True)}){first})*+"
+        return f"[^{re.escape(text)}]*+"
+    first = re.escape(text[0])
+    return f"(?:[^{first}]++|(?!{re.escape(text)}){first})*+"
 
 
 def _shortest(node: Expression) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -340,14 +341,14 @@ def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
 
 def _slot(
     slot: NameSlot, tools: tuple[Tool, ...] | None
-) -> tuple[regex.Pattern[str] | None, regex.Pattern[str], regex.Pattern[str] | None]:
-    shape = regex.compile(f"{slot.shape}{{1,128}}+")
+) -> tuple[re.Pattern[str] | None, re.Pattern[str], regex.Pattern[str] | None]:
+    shape = re.compile(f"{slot.shape}{{1,128}}+")
     if tools is None:
         return None, shape, None
     spelled = sorted((values.spelled(slot.dialect, tool.name) for tool in tools), key=len, reverse=True)
     if not spelled:
-        return regex.compile("(?!)"), shape, None
-    source = f"(?:{'|'.join(map(regex.escape, spelled))}){slot.follow}"
+        return re.compile("(?!)"), shape, None
+    source = f"(?:{'|'.join(map(re.escape, spelled))}){slot.follow}"
     odd = [name for name in spelled if not shape.fullmatch(name)]
     growing = regex.compile(f"(?>{'|'.join(map(regex.escape, odd))}{slot.follow})(?!)") if odd else None
-    return regex.compile(source), shape, growing
+    return re.compile(source), shape, growing

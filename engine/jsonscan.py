@@ -7,17 +7,16 @@ library whether the whole value is there already.
 from __future__ import annotations
 
 import json.scanner
+import re
 from typing import Any
-
-import regex
 
 MAX_DEPTH = 256
 """Deeper nesting is refused: the standard decoder recurses on the C stack."""
 
-_STRING = regex.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
-_ESCAPE_BEGUN = regex.compile(r"\\(?:u[0-9a-fA-F]{0,3}+)?+")
-_BLANKS = regex.compile(r"[ \t\n\r]*+")
-_DIGITS = regex.compile(r"[0-9]*+")
+_STRING = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+_ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}+)?+")
+_BLANKS = re.compile(r"[ \t\n\r]*+")
+_DIGITS = re.compile(r"[0-9]*+")
 _WORDS = {"t": "true", "f": "false", "n": "null"}
 
 # What may come next. A number is read in states of its own, so that a split digit run is never read twice.
@@ -30,6 +29,12 @@ def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
+def _different(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse a key that stands twice: such an object is left to be read, and refused, with its position."""
+    if len(pairs) > 1 and len(dict(pairs)) != len(pairs):
+        raise ValueError("a key stands twice")
+
+
 _MORE_NUMBER = frozenset(("", *".eE+-0123456789"))
 
 
@@ -38,7 +43,7 @@ class _Context:
 
     strict = True
     object_hook = None
-    object_pairs_hook = None
+    object_pairs_hook = staticmethod(_different)
     parse_float = len
     parse_int = len
     parse_constant = staticmethod(_refuse)
@@ -49,7 +54,7 @@ _scan_whole = json.scanner.c_make_scanner(_Context())  # type: ignore[attr-defin
 
 
 def whole_value(text: str, pos: int) -> int:
-    """End of the JSON value at ``pos`` if surely all of it is in ``text`` and not deeply nested; else -1.
+    """End of the JSON value at ``pos`` if surely all of it is in ``text``, not deeply nested, no key twice; else -1.
 
     >>> whole_value('{"a": 1} x', 0), whole_value('{"a": ', 0), whole_value("12", 0), whole_value("12 ", 0)
     (8, -1, -1, 2)

@@ -10,11 +10,13 @@ Invariants:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import regex
+
 
 from .jsonscan import JsonScan, whole_value
 from .search import Search
@@ -73,8 +75,6 @@ from .program import (
     show,
 )
 
-_ESCAPED = regex.compile(r'"')
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
@@ -83,7 +83,7 @@ class Names:
     ``properties`` is None when the tools are not known.
     """
 
-    slots: tuple[tuple[regex.Pattern[str] | None, regex.Pattern[str], regex.Pattern[str] | None], ...]
+    slots: tuple[tuple[re.Pattern[str] | None, re.Pattern[str], regex.Pattern[str] | None], ...]
     only_text: Callable[[str, str], bool]
     properties: dict[str, tuple[str, ...]] | None
     decode: Any
@@ -143,6 +143,7 @@ class Machine:
         self.key = ""
         self.text_end = 0  # Where the last text label ended, and where recovered text ends at the earliest: absolute.
         self.least = 0
+        self.taken = 0  # How the last label was read at once.
 
     def final(self) -> tuple[int, int]:
         """How many log entries, and how much of the text, no later text can take back."""
@@ -207,7 +208,7 @@ class Machine:
                     if end + instruction[2] <= size:  # type: ignore[operator]
                         for group, (label, dialect) in enumerate(instruction[3], 1):  # type: ignore[arg-type,var-annotated]
                             start, stop = found.span(group)
-                            log.append((LOG_SPAN, (label, dialect, start, False), stop))
+                            log.append((LOG_SPAN, (label, dialect, start, BY_UNTIL), stop))
                             if label == "key":
                                 self.key = names.decode(dialect, text[start:stop])
                         pos = end
@@ -220,7 +221,7 @@ class Machine:
                 if end >= 0:
                     if instruction[3] == BY_UNTIL:
                         self.text_end = end + self.base
-                    log.append((LOG_SPAN, (instruction[1], instruction[2], pos, instruction[3] == BY_VALUE), end))
+                    log.append((LOG_SPAN, (instruction[1], instruction[2], pos, self.taken), end))
                     pos = end
                     pc = instruction[6]  # type: ignore[assignment]
                     continue
@@ -519,6 +520,7 @@ class Machine:
     def _take(self, instruction: Instruction, text: str, pos: int, size: int) -> int:
         """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""
         _, label, dialect, how, what, then, _ = instruction
+        self.taken = how
         if how == BY_NAME:
             end = self._name(what, text, pos, size, False)  # type: ignore[arg-type]
             if end > 0:
@@ -530,6 +532,7 @@ class Machine:
         if how == BY_VALUE:
             if not self.names.only_text(self.tool, self.key):
                 end = whole_value(text, pos) if pos < size else -1
+                self.taken = BY_JSON
                 return end if end >= 0 and self._follows(then, text, end, size) else -1
         end = search.candidate(text, pos, True, pos)  # type: ignore[attr-defined]
         if end < 0 or (then is not None and not self._follows(then, text, end, size)):
@@ -644,7 +647,7 @@ class Machine:
         return end if end > pos else -1
 
 
-_SHAPED = regex.compile(r"[^\s\"'<>]{1,128}+")
+_SHAPED = re.compile(r"[^\s\"'<>]{1,128}+")
 
 
 def _failing(scopes: Scope | None) -> Scope | None:

@@ -6,9 +6,8 @@ Ierusalimschy, "A parsing machine for PEGs" (DLS 2008), with a hard commit and o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-
-import regex
 
 from .openings import Continuation
 from .search import Search
@@ -147,7 +146,7 @@ def _show_argument(argument: object) -> str:
             return argument.show()
         case None:
             return "-"
-        case _ if callable(argument) and isinstance(getattr(argument, "__self__", None), regex.Pattern):
+        case _ if callable(argument) and isinstance(getattr(argument, "__self__", None), re.Pattern):
             return f"/{argument.__self__.pattern}/"
         case _:
             return repr(argument)

@@ -149,15 +149,18 @@ class Regions:
 
     def _span(self, entry: LogEntry, text: str, base: int) -> None:
         """A label that was read at once."""
-        label, dialect, start, typed = entry[1]
+        label, dialect, start, how = entry[1]
         call = self._call
         if call is None:
+            if start == entry[2] and self._region is None:
+                self._frames[-1].mark = start + base
+                return
             self._open((op.LOG_OPEN, (label, dialect), start), text, base)
             self._close((op.LOG_CLOSE, label, entry[2]), text, base)
             return
         if self._call_error is None:
             try:
-                call.read_span(label, dialect, text[start : entry[2]], start + base, typed)
+                call.read_span(label, dialect, text[start : entry[2]], start + base, how)
             except DecodeError as error:
                 self._call_error = error
         if label == "name" and not self._call_opened:

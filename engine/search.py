@@ -8,9 +8,8 @@ so what is already known of it is kept in ``Found``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-
-import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +19,11 @@ class Opening:
     blanks: frozenset[str]
     most: int | None
     literal: str
+
+
+def _shortest(literals: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the literals that begin with another: where they stand, that one stands."""
+    return tuple(one for one in literals if not any(one != other and one.startswith(other) for other in literals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,16 +40,16 @@ class Search:
     longest: int
     single: str
     first: str
-    _pattern: regex.Pattern[str] | None = field(repr=False)
+    _pattern: re.Pattern[str] | None = field(repr=False)
     _firsts: str
     _held_blanks: frozenset[str]
     _held_most: int | None
 
     @staticmethod
     def of(openings: list[Opening]) -> Search:
-        literals = tuple(dict.fromkeys(opening.literal for opening in openings))
+        literals = _shortest(tuple(dict.fromkeys(opening.literal for opening in openings)))
         runs = tuple(dict.fromkeys((opening.blanks, opening.most) for opening in openings if opening.blanks))
-        pattern = regex.compile("|".join(map(regex.escape, literals))) if len(literals) > 1 else None
+        pattern = re.compile("|".join(map(re.escape, literals))) if len(literals) > 1 else None
         unbounded = any(most is None for _, most in runs)
         firsts = "".join(dict.fromkeys(literal[0] for literal in literals))
         return Search(

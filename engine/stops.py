@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import regex
+import re
 
 
 class StopStrings:
@@ -14,7 +14,7 @@ class StopStrings:
         self.strings = tuple(sorted(strings, key=len, reverse=True))
         self.firsts = frozenset(string[0] for string in strings)
         self.longest = max(map(len, strings), default=0)
-        self.runs = regex.compile("(?:" + "|".join(map(regex.escape, self.strings)) + ")*+") if strings else None
+        self.runs = re.compile("(?:" + "|".join(map(re.escape, self.strings)) + ")*+") if strings else None
 
 
 class Stops:

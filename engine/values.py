@@ -99,17 +99,20 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return decoded
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants, parse_int=lambda text: _integer(text))
-
-
 def _integer(text: str) -> Any:
     return int(text) if len(text) < 4000 else float(text)
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+_long_decoder = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates, parse_constant=_no_constants, parse_int=_integer
+)
 
 
 def decode(text: str) -> Any:
     """Strict JSON (RFC 8259): no NaN, no duplicate keys, no deeper nesting than the engine scans. Raises `BadValue`."""
     try:
-        return _decoder.decode(text)
+        return (_decoder if len(text) < 4000 else _long_decoder).decode(text)
     except json.JSONDecodeError as error:
         raise BadValue(error.msg, error.pos) from None
     except RecursionError:
@@ -175,6 +178,18 @@ def typed(text: str, value: Declared) -> tuple[str, bool]:
         stripped = text.strip(_BLANKS)
         return found, found == stripped or _NUMBER.fullmatch(stripped) is not None
     return quoted(text), False
+
+
+_KINDS = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
+
+
+def typed_json(text: str, value: Declared) -> tuple[str, bool]:
+    """`typed` of a text that is known to be strict JSON."""
+    types = value.types
+    kind = _KINDS.get(text[0], "number")
+    if types is None or (kind in types and kind != "number" and "string" not in types):
+        return strict_json(text), True
+    return typed(text, value)
 
 
 _NUMBERS = frozenset(("integer", "number"))
