@@ -388,7 +388,12 @@ def test_output_that_cannot_be_written_is_status_1(target: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_ends_without_a_traceback() -> None:
-    command = [sys.executable, "-m", "chatpeg", "parse", "hermes", "--stream"]
+    # A background job of a shell ignores interrupts, and so would what it starts.
+    program = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        " runpy.run_module('chatpeg', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program, "parse", "hermes", "--stream"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdin
         assert running.stdout
