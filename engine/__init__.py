@@ -15,7 +15,7 @@ from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .grammar import Chat, Grammar
 from .message import Malformed, Message, Span, ToolCall
 from .parser import Parser
-from .response_template import load_response_template
+from .response_template.grammar import load_grammar as load_response_template
 
 __version__ = "0.1.0"
 

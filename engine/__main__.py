@@ -22,6 +22,8 @@ from .grammar import Chat, Grammar
 from .holdback import holdback
 from .message import Message, ToolCall
 from .parser import Parser
+from .response_template.grammar import load_grammar as load_response_template
+from .response_template.report import report
 from .source import Source, Span
 
 _TARGETS = tuple(name for name in ("gbnf", "lark", "ebnf", "structural_tag") if hasattr(Chat, name))
@@ -89,10 +91,12 @@ def _command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add(commands, "list", _list, "the shipped formats, their other names and their models")
     check = _add(commands, "check", _check, "every problem of grammar files, and how much text each label holds back")
-    check.add_argument("files", metavar="FILE", nargs="+", help="a .peg file, or the name of a shipped format")
+    check.add_argument("files", metavar="FILE", nargs="+", help="a .peg file, a response template (.json), or the name of a shipped format")
     _add_parse(_add(commands, "parse", _parse, "a reply as a message, in JSON, or as events"))
     _add_emit(_add(commands, "emit", _emit, "the grammar that keeps a sampler inside the format"))
     _add_request(_add(commands, "trace", _trace, "a reply, coloured by what became of each character"))
+    template = _add(commands, "template", _template, "a checkpoint's response_template as a .peg file to go on from")
+    template.add_argument("file", metavar="FILE", help="a JSON file: the template, or one that has it as a member")
     return parser
 
 
@@ -189,7 +193,15 @@ def _check(options: argparse.Namespace) -> int:
     return max(_check_one(name) for name in options.files)
 
 
+def _template(options: argparse.Namespace) -> int:
+    print(load_response_template(Path(options.file)).to_peg(), end="")
+    return 0
+
+
 def _check_one(name: str) -> int:
+    if name.endswith(".json"):
+        print(report(load_response_template(_existing(name)).template))
+        return 0
     one = catalog.shipped().get(name)
     path = one.path if one else _existing(name)
     loaded, problems = checks.check_file(path)

@@ -37,9 +37,10 @@ LAYERS = {
     ),
     "emit": ("emit.* emission constraint", "source notation schema values search analysis program machine"),
     "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
-    "names": ("catalog __init__", "source notation message parser checks emit bind template"),
-    "template": ("response_template.*", "source notation schema message emit bind"),
-    "commands": ("trace __main__", "source notation message parser checks emit bind names"),
+    "names": ("catalog __init__", "source notation message parser checks emit bind template template_grammar"),
+    "template_grammar": ("response_template.grammar", "source notation schema message emit bind names template"),
+    "template": ("response_template.*", "source"),
+    "commands": ("trace __main__", "source notation message parser checks emit bind names template template_grammar"),
 }
 
 

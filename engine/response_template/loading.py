@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,9 @@ def load_response_template(template: Mapping[str, Any] | str | Path | ResponseTe
     """
     if isinstance(template, ResponseTemplate):
         return template
+    inner = getattr(template, "template", None)
+    if isinstance(inner, ResponseTemplate):
+        return inner
     if isinstance(template, str | Path):
         return _load_file(Path(template))
     try:
@@ -106,11 +109,3 @@ def _delimiter(spec: Mapping[str, Any], key: str) -> Delimiter | None:
         return literal_delimiter((literals,) if isinstance(literals, str) else tuple(literals))
     source = spec.get(f"{key}_pattern")
     return None if source is None else pattern_delimiter(source)
-
-
-def unbounded(template: ResponseTemplate) -> Iterator[tuple[str, str, str]]:
-    """Field, key and pattern of each delimiter that can hold back any amount of text."""
-    for field in template.fields.values():
-        for key, delimiter in (("open", field.opener), ("close", field.closer)):
-            if delimiter is not None and not delimiter.bounded:
-                yield field.name, key, delimiter.source

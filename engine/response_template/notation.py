@@ -9,7 +9,7 @@ from typing import NoReturn
 import regex
 
 from ..errors import EmitError
-from .patterns import Back, Chars, Choice, Edge, Group, Look, Node, Repeat, Sequence
+from .patterns import Back, Chars, Choice, Edge, Group, Look, Node, Repeat, Sequence, reach
 from .positions import Positions
 from .scan import Delimiter
 
@@ -103,7 +103,7 @@ def expression(items: list[Node], place: Place) -> str:
 
     >>> from .patterns import read_pattern
     >>> expression([read_pattern(r"<[^>]*>")], Place("call", "open_pattern"))
-    '"<" [^>]* ">"'
+    '"<" drop([^>]*) ">"'
     """
     parts: list[str] = []
     text = ""
@@ -124,6 +124,15 @@ def expression(items: list[Node], place: Place) -> str:
 
 BLANKS = r"[ \t\r\n\x0b\x0c]*"
 """The rule ``ws``, which stands for ``\\s*``."""
+
+
+def settled(items: list[Node], place: Place) -> str:
+    """`expression`, with a commit before a repeat that has no end: what is searched for is what stands before it."""
+    flat = [part for item in items for part in _items(item)]
+    for at, node in enumerate(flat):
+        if at and reach(node) is None and not is_blank_run(node):
+            return f"{expression(flat[:at], place)} ^ {expression(flat[at:], place)}"
+    return expression(flat, place)
 
 
 def _one(node: Node, after: list[Node], place: Place) -> str:
@@ -151,7 +160,13 @@ def _one(node: Node, after: list[Node], place: Place) -> str:
 
 
 def _repeat(node: Repeat, after: list[Node], place: Place) -> str:
-    if node.min == 0 and not node.mode and node.max is None and isinstance(node.item, Chars) and node.item.source == r"\s":
+    if (
+        node.min == 0
+        and not node.mode
+        and node.max is None
+        and isinstance(node.item, Chars)
+        and node.item.source == r"\s"
+    ):
         if overlap(node.item, after):
             place.refuse("a repeat that gives back what it has read")
         return "ws"
@@ -165,11 +180,13 @@ def _repeat(node: Repeat, after: list[Node], place: Place) -> str:
     signs = {(0, None): "*", (1, None): "+", (0, 1): "?"}
     most = "" if node.max is None else node.max
     sign = signs.get((node.min, node.max)) or (f"{{{node.min}}}" if node.min == node.max else f"{{{node.min},{most}}}")
-    return item + sign
+    return f"drop({item}{sign})" if item == "." or item.startswith("[^") else item + sign
 
 
 def overlap(item: Node, after: list[Node]) -> bool:
     """Whether what follows ``item`` can begin with a character that ``item`` can begin with."""
+    if not after:
+        return False
     one, other = Positions(), Positions()
     one.add(item)
     other.add(Sequence(tuple(after)))

@@ -72,6 +72,7 @@ class ResponseParser:
             raise MissingPrefix(_NO_PREFIX)
         self.malformed: dict[str, Exception] = {}
         self.initial_events: list[Event] = []
+        self.last_events: list[Event] = []
         self._tools = properties_of(tools)
         self._output = template.defaults()
         self._pieces: list[str] = []
@@ -178,6 +179,7 @@ class ResponseParser:
         if self._finalized:
             raise Finished("finalize() was called before")
         events: list[Event] = []
+        self.last_events = events
         self._run(self._window, events, at_end=True)
         self._finalized = True
         missing = [

@@ -279,13 +279,35 @@ def looks_behind(node: Node) -> bool:
     )
 
 
-def bounded(node: Node) -> bool:
-    """Whether the text that is looked at for one match has a bounded length.
+def reach(node: Node) -> int | None:
+    """How many characters at most are looked at for one match; None if there is no bound.
 
-    >>> bounded(read_pattern("<[^>]*>")), bounded(read_pattern("</?p>"))
-    (False, True)
+    >>> reach(read_pattern("<[^>]*>")), reach(read_pattern("</?p>"))
+    (None, 4)
     """
-    return not any((isinstance(part, Repeat) and part.max is None) or isinstance(part, Back) for part in walk(node))
+    match node:
+        case Chars():
+            return 1
+        case Sequence(items=items):
+            return _sum([reach(item) for item in items])
+        case Choice(alternatives=alternatives):
+            found = [reach(one) for one in alternatives]
+            return None if None in found else max(length or 0 for length in found)
+        case Repeat(item=item, max=most):
+            length = reach(item)
+            return None if most is None or length is None else most * length
+        case Group(item=item):
+            return reach(item)
+        case Look(item=item, ahead=ahead):
+            return reach(item) if ahead else 0
+        case Edge(source=source):
+            return {"^": 0, r"\A": 0, "$": 2}.get(source, 1)
+        case Back():
+            return None
+
+
+def _sum(lengths: list[int | None]) -> int | None:
+    return None if None in lengths else sum(length or 0 for length in lengths)
 
 
 def plain(node: Node) -> bool:

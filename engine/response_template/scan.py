@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import regex
 
-from .patterns import Node, Unreadable, bounded, looks_behind, open_ended, plain, read_pattern
+from .patterns import Node, Unreadable, looks_behind, open_ended, plain, reach, read_pattern
 from .positions import Positions, State
 
 Match: TypeAlias = "regex.Match[str]"
@@ -43,9 +43,10 @@ class Delimiter:
         return self.node is None or looks_behind(self.node)
 
     @property
-    def bounded(self) -> bool:
-        """Whether no more than a fixed number of characters is held back for it."""
-        return self.node is not None and bounded(self.node)
+    def holds_back(self) -> int | None:
+        """How many characters at most are held back for it; None if there is no bound."""
+        length = None if self.node is None else reach(self.node)
+        return None if length is None else max(0, length - 1)
 
 
 def literal_delimiter(literals: tuple[str, ...]) -> Delimiter:

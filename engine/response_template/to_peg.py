@@ -6,13 +6,32 @@ that does not repeat, a grammar keeps all; a value's type is the schema's busine
 
 from __future__ import annotations
 
+import regex
 
 from ..errors import EmitError
-from .notation import BLANKS, Place, expression, flattened, is_blank_run, literal_of, quoted
+from .notation import BLANKS, Place, flattened, is_blank_run, literal_of, quoted, settled
 from .patterns import Choice, Group, Node
 from .template import Field, ResponseTemplate
 from .to_peg_calls import call_body
 
+END = "ended"
+_TOKEN = regex.compile(r"<[^\s<>]+>")
+_TAKEN = {
+    "response",
+    "text",
+    "ws",
+    END,
+    "call",
+    "nothing",
+    "parameter",
+    "end",
+    "closed",
+    "object",
+    "pair",
+    "value",
+    "array",
+    "quote",
+}
 LABELS = {"reasoning_content": "reasoning", "thinking": "reasoning", "reasoning": "reasoning", "content": "content"}
 
 
@@ -25,8 +44,7 @@ def to_peg(template: ResponseTemplate) -> str:
     %prompt   "<bot>"
     <BLANKLINE>
     response = text
-    text     = ws content:until(ws !.) ws
-    ws       = [ \t\r\n\x0b\x0c]*
+    text     = content:.*
     <BLANKLINE>
     """
     return _Writer(template).text()
@@ -50,20 +68,33 @@ class _Writer:
         for field in explicit:
             self.region(field)
         stops = self.stops()
-        rules = {"response": self.response(names), "text": self.free_text(names), **self.rules, "ws": BLANKS}
+        if stops:
+            names = [*names, END]
+            self.rules[END] = f"tolerate({' / '.join(map(quoted, stops))})"
+        rules = {"response": self.response(names), "text": self.free_text(names), **self.rules}
+        if any("ws" in rule.split() or "(ws" in rule for rule in rules.values()):
+            rules["ws"] = BLANKS
         width = max(len(name) for name in rules if " " not in name)
-        return "\n".join([*self.directives(stops), "", *(f"{name:{width}} = {rule}" for name, rule in rules.items()), ""])
+        return "\n".join(
+            [*self.directives(stops), "", *(f"{name:{width}} = {rule}" for name, rule in rules.items()), ""]
+        )
+
+    @property
+    def strips(self) -> bool:
+        """Whether blanks around the text outside of all fields are no part of it; %stop would leave those before it."""
+        implicit = self.template.implicit
+        return implicit is not None and _strips(implicit)
 
     def directives(self, stops: list[str]) -> list[str]:
         lines = [f"# Written by `chatpeg template` from {self.template.name}."]
         anchors = self.template.anchor.literals
         if anchors is None:
             Place("", "start_anchor_pattern").refuse("a start anchor that is a pattern")
-        tokens = dict.fromkeys(text for text in self.literals if text.startswith("<") and text.endswith(">"))
+        tokens = dict.fromkeys(token for text in self.literals for token in _TOKEN.findall(text))
         listed = (
             ("prompt", [quoted(text) for text in anchors]),
             ("tokens", [quoted(text) for text in tokens]),
-            ("stop", [quoted(text) for text in stops]),
+            ("stop", [] if self.strips else [quoted(text) for text in stops]),
             ("fields", self.extra),
             ("trigger", self.calls),
             ("import", list(dict.fromkeys(self.imports))),
@@ -73,17 +104,24 @@ class _Writer:
     def response(self, names: list[str]) -> str:
         if not names:
             return "text"
-        return f"text ({_choice(names)} text)*"
+        return f"text ({_choice(self.behind_blanks(names))} text)*"
 
     def free_text(self, names: list[str]) -> str:
         implicit = self.template.implicit
         if implicit is None:
-            return f"drop(until({_choice([*names, '!.'])}))"
+            return f"drop(until({' / '.join(names)}))"
         label = self.label(implicit)
+        if not names:
+            return f"{label}:.*"
         if not _strips(implicit):
-            return f"{label}:until({' / '.join(names) or '!.'})"
-        ends = [name if name in self.blank else f"ws {name}" for name in names]
-        return f"ws {label}:until({' / '.join([*ends, 'ws !.'])}) ws"
+            return f"{label}:until({' / '.join(names)})"
+        return f"ws {label}:until({' / '.join(self.behind_blanks(names))})"
+
+    def behind_blanks(self, names: list[str]) -> list[str]:
+        """What may follow the text outside of all fields, with the blanks that are no part of it."""
+        if not self.strips:
+            return names
+        return [name if name in self.blank else f"ws {name}" for name in names]
 
     def stops(self) -> list[str]:
         """The closers of the implicit field: strings that end a reply."""
@@ -93,9 +131,13 @@ class _Writer:
         place = Place(implicit.name, "close")
         items = [item for item in flattened(implicit.closer, place) if not is_blank_run(item)]
         alternatives = items[0].alternatives if len(items) == 1 and isinstance(items[0], Choice) else (None,)
-        texts = [literal_of(one) for one in alternatives if one is not None] or ["".join(map(str, map(literal_of, items)))]
+        texts = [literal_of(one) for one in alternatives if one is not None] or [
+            "".join(map(str, map(literal_of, items)))
+        ]
         if not items or any(text is None for text in texts) or any(literal_of(item) is None for item in items[1:]):
-            place.refuse(f"a closer of the text outside of all fields that is not one of some strings ({implicit.closer.source})")
+            place.refuse(
+                f"a closer of the text outside of all fields that is not one of some strings ({implicit.closer.source})"
+            )
         return [text for text in texts if text]
 
     def label(self, field: Field) -> str:
@@ -119,16 +161,18 @@ class _Writer:
         if _is_call(field):
             self.call(field, name, opener, closer)
             return
-        start = expression(_named_as_is(opener), Place(field.name, "open"))
-        end = expression(closer, Place(field.name, "close"))
+        start = settled(_named_as_is(opener), Place(field.name, "open"))
+        end = settled(closer, Place(field.name, "close"))
         blank = "ws " if _strips(field) else ""
         label = self.label(field)
         if not closer:
-            self.rules[name] = f"{start} {blank}^ {label}:until({blank}!.) {blank}".strip()
+            self.rules[name] = f"{start} {blank}^ {label}:.*"
             return
         if is_blank_run(closer[0]):
-            blank, end = "", end
-        self.rules[name] = f'{start} {"ws " if _strips(field) else ""}^ {label}:until({blank}{end}) ({blank}{end} / tolerate(""))'
+            blank = ""
+        self.rules[name] = (
+            f'{start} {"ws " if _strips(field) else ""}^ {label}:until({blank}{end}) ({blank}{end} / tolerate(""))'
+        )
 
     def call(self, field: Field, name: str, opener: list[Node], closer: list[Node]) -> None:
         body = call_body(field, opener, closer)
@@ -157,8 +201,10 @@ def _choice(names: list[str]) -> str:
 
 
 def _rule_name(field: Field) -> str:
-    name = "".join(character if character.isalnum() and character.isascii() else "_" for character in field.name.lower())
-    return f"field_{name}" if name in {"response", "text", "ws"} or not name[:1].isalpha() else name
+    name = "".join(
+        character if character.isalnum() and character.isascii() else "_" for character in field.name.lower()
+    )
+    return f"field_{name}" if name in _TAKEN or not name[:1].isalpha() else name
 
 
 def _strips(field: Field) -> bool:

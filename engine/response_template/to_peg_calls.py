@@ -52,6 +52,7 @@ def call_body(spec: Field, opener: list[Node], closer: list[Node]) -> Body:
         arguments, rules, imports = _json(spec)
     elif spec.content == "xml-inline":
         arguments, rules, imports = "arguments:parameter*", _parameters(spec, end), ()
+        end = "closed"
     else:
         _refuse(spec, f"with content {spec.content!r}")
     return Body(f"{head} {arguments}) {end}", rules, imports)
@@ -103,8 +104,9 @@ def _parameters(spec: Field, end: str) -> dict[str, str]:
     closer = expression(close[1:] if close and is_blank_run(close[0]) else close, place)
     return {
         "parameter": f"{expression(start, place)} key:PARAM_NAME {expression(middle[:-1] if stripped else middle, place)} "
-        f"{blank}value:PARAM_VALUE(end) end ws",
-        "end": f"{blank}{closer} &(ws ({expression(start, place)} / {end.removeprefix('ws ')}))",
+        f"{blank}value:PARAM_VALUE(end / tolerate(closed)) (end ws / tolerate(&closed))",
+        "end": f"{blank}{closer}",
+        "closed": end,
     }
 
 

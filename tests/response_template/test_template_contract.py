@@ -104,7 +104,7 @@ def test_a_transform_that_fails_is_malformed_with_its_exception() -> None:
     template = {"start_anchor": "<bot>", "fields": {"a": {"transform": {"x": "{other}"}}}}
     _, events = parsed(template, ["text"])
     assert events[-1]["type"] == "region_malformed"
-    with pytest.raises(KeyError, match="nothing is captured for '{other}'"):
+    with pytest.raises(KeyError, match=r"nothing is captured for '\{other\}'"):
         parse_response("text", template, prefix="")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chatpeg import GrammarError
 from chatpeg.response_template import TemplateError, load_response_template
-from chatpeg.response_template.loading import unbounded
+from chatpeg.response_template.report import report
 from template_samples import BARE_KEYS, CALL_LIST, THINK_JSON, XML_CALLS
 
 GOOD: dict[str, Any] = {"start_anchor": "<bot>", "fields": {"a": {"open": "<a>"}}}
@@ -102,8 +102,20 @@ def test_a_tag_pattern_that_can_not_work_is_a_warning() -> None:
     ]
 
 
-def test_delimiters_that_hold_back_any_amount_are_named() -> None:
-    assert list(unbounded(load_response_template(THINK_JSON))) == [
-        ("tool_calls", "open", r"\s*<tool_call>"),
-        ("content", "close", r"\s*(?:<\|im_end\|>|<\|endoftext\|>)"),
-    ]
+def test_what_delimiters_hold_back_is_reported() -> None:
+    assert report(load_response_template(THINK_JSON)) == (
+        "response_template: no errors\n"
+        "  reasoning_content: open holds back 6 characters\n"
+        "  reasoning_content: close holds back 7 characters\n"
+        "  tool_calls: open_pattern holds back any number of characters ('\\\\s*<tool_call>')\n"
+        "  tool_calls: close holds back 11 characters\n"
+        "  content: close_pattern holds back any number of characters ('\\\\s*(?:<\\\\|im_end\\\\|>|<\\\\|endoftext\\\\|>)')"
+    )
+
+
+def test_a_pattern_that_is_not_read_is_held_back_to_the_end() -> None:
+    assert "open_pattern holds back everything up to the end" in report(load_response_template(field_pattern(r"\X")))
+
+
+def field_pattern(source: str) -> dict[str, Any]:
+    return {"start_anchor": "<bot>", "fields": {"a": {"open_pattern": source}}}
