@@ -93,7 +93,16 @@ class Mode:
         return choice["function"]["name"] if isinstance(choice, dict) else ""
 
 
-MODES = ("auto", "auto, one call", "required", "required, one call", "named", "named, one call", "answer or calls", "answer")
+MODES = (
+    "auto",
+    "auto, one call",
+    "required",
+    "required, one call",
+    "named",
+    "named, one call",
+    "answer or calls",
+    "answer",
+)
 
 
 def mode(name: str, tool: str, response: Any) -> Mode:

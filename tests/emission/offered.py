@@ -14,7 +14,21 @@ KEYS = ("city", "ci.ty", "ci-ty", "größe", "days", "opts", "x y", 'a"b', "T")
 
 PLAIN_KEYS = ("city", "days", "opts", "größe", "ci_ty")
 
-TEXTS = ("", "Paris", "a < b", "true", "12", "null", "{}", '"q"', "two\nlines", " blanks ", "ä🍸", "back\\slash", "it's")
+TEXTS = (
+    "",
+    "Paris",
+    "a < b",
+    "true",
+    "12",
+    "null",
+    "{}",
+    '"q"',
+    "two\nlines",
+    " blanks ",
+    "ä🍸",
+    "back\\slash",
+    "it's",
+)
 """Strings that look like something else, without any format's delimiter."""
 
 _PATTERNS = ("^[a-c]{1,3}$", "^\\d+$", "b", "^(on|off)$", "^\\w*$", "^<[a-z]>", "^[^a]{2}")
@@ -61,7 +75,9 @@ simple: st.SearchStrategy[dict[str, Any]] = (
     | words
     | listed
     | constants
-    | st.sampled_from([{"type": "boolean"}, {"type": "null"}, {"type": ["string", "null"]}, {"type": ["integer", "string"]}])
+    | st.sampled_from(
+        [{"type": "boolean"}, {"type": "null"}, {"type": ["string", "null"]}, {"type": ["integer", "string"]}]
+    )
 )
 
 
@@ -121,6 +137,12 @@ def tools(
     names: tuple[str, ...] = NAMES, keys: tuple[str, ...] = KEYS, inner: st.SearchStrategy[Any] = schemas
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
     """One to three tools."""
-    return st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).flatmap(
-        lambda chosen: st.tuples(*(parameters(keys, inner).map(lambda schema, name=name: tool(name, schema)) for name in chosen))
-    ).map(list)
+    return (
+        st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
+        .flatmap(
+            lambda chosen: st.tuples(
+                *(parameters(keys, inner).map(lambda schema, name=name: tool(name, schema)) for name in chosen)
+            )
+        )
+        .map(list)
+    )

@@ -42,7 +42,8 @@ def _qwen_coder(calls: Sequence[Call]) -> str:
 def _glm(line: str) -> Render:
     def one(call: Call) -> str:
         pairs = (
-            f"<arg_key>{key}</arg_key>{line}<arg_value>{as_text(value)}</arg_value>{line}" for key, value in call[1].items()
+            f"<arg_key>{key}</arg_key>{line}<arg_value>{as_text(value)}</arg_value>{line}"
+            for key, value in call[1].items()
         )
         return f"<tool_call>{call[0]}{line}{''.join(pairs)}</tool_call>"
 
@@ -59,7 +60,9 @@ def _minimax(calls: Sequence[Call]) -> str:
 
 def _deepseek(between: str, opener: Callable[[str], str], closer: str) -> Render:
     def render(calls: Sequence[Call]) -> str:
-        ones = (f"<｜tool▁call▁begin｜>{opener(name)}{as_json(args)}{closer}<｜tool▁call▁end｜>" for name, args in calls)
+        ones = (
+            f"<｜tool▁call▁begin｜>{opener(name)}{as_json(args)}{closer}<｜tool▁call▁end｜>" for name, args in calls
+        )
         return f"<｜tool▁calls▁begin｜>{between.join(ones)}<｜tool▁calls▁end｜>"
 
     return render
@@ -86,7 +89,15 @@ def _kimi_k2(calls: Sequence[Call]) -> str:
 
 
 def _kimi_k3(calls: Sequence[Call]) -> str:
-    kinds = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
+    kinds = {
+        bool: "boolean",
+        int: "number",
+        float: "number",
+        str: "string",
+        list: "array",
+        dict: "object",
+        type(None): "null",
+    }
 
     def escaped(name: str) -> str:
         return name.replace("&", "&amp;").replace('"', "&quot;")

@@ -85,7 +85,9 @@ class Writer:
                 return self._write(min(parts, key=lambda part: self._least(part, self.shortest) or 0))
             case Rep(item=item, min=least, max=most):
                 more = self.random.randint(0, 3) if self.left > 0 else 0
-                return "".join(self._write(item) for _ in range(least + (more if most is None else min(more, most - least))))
+                return "".join(
+                    self._write(item) for _ in range(least + (more if most is None else min(more, most - least)))
+                )
 
     def _character(self, ranges: tuple[tuple[int, int], ...]) -> str:
         if self.random.random() < 0.6:

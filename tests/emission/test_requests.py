@@ -14,7 +14,12 @@ from rendered import RENDER
 FORMATS = ("qwen3-hermes", "qwen3-coder", "lfm2")
 """JSON, tags and Python literals; all of them think between <think> and </think>."""
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
 TOOLS = [
     {"type": "function", "function": {"name": "weather", "parameters": CITY}},
     {"type": "function", "function": {"name": "ping", "parameters": {"type": "object", "additionalProperties": False}}},

@@ -44,7 +44,7 @@ def test_every_sentence_is_a_valid_reply(format_id: str, mode_name: str) -> None
     check(replies, *drawn, name=f"{format_id} {mode_name}", count=2)
 
 
-def valid_replies(
+def valid_replies(  # noqa: PLR0917  # what was drawn
     format_id: str, mode_name: str, tools: list[Any], response: Any, prompt: str | None, random: Random
 ) -> None:
     """Sentences of the grammar for one request are what was asked for."""

@@ -1,0 +1,17 @@
+"""Everything here needs an inference backend, which `fetched` gets; the tools of `tests/emission` are used."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "emission"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.backends)
