@@ -15,15 +15,6 @@ def tools(key: str) -> list[Any]:
     return [{"type": "function", "function": {"name": "f", "parameters": schema}}]
 
 
-@pytest.mark.xfail(strict=True, reason="a predicate reads a property's name as it is, not as its dialect spells it")
-@pytest.mark.parametrize("key", ['a"b', "a&b"])
-def test_a_key_that_xml_escapes_is_read(key: str) -> None:
-    chat = chatpeg.load("kimi-k3").bind(tools=tools(key), tool_choice="required")
-    text = RENDER["kimi-k3"]([("f", {key: 1})])
-    assert Recogniser(chat.gbnf(prompt="").grammar or "").matches(text)
-    assert [call.args for call in chat.parse(text, strict=True, prompt="").tool_calls] == [{key: 1}]
-
-
 @pytest.mark.xfail(strict=True, reason="a keyword argument is read as an identifier; other names are emitted too")
 @pytest.mark.parametrize("key", ["ci.ty", "ci-ty", 'a"b'])
 @pytest.mark.parametrize("format_id", ["lfm2", "llama4-pythonic"])
@@ -42,3 +33,21 @@ def test_a_bare_key_outside_ascii(format_id: str) -> None:
     text = RENDER[format_id]([("f", {"größe": 1})])
     assert [call.args for call in chat.parse(text, strict=True, prompt="").tool_calls] == [{"größe": 1}]
     assert Recogniser(chat.gbnf(prompt="").grammar or "").matches(text)
+
+
+@pytest.mark.xfail(strict=True, reason="two texts of a repeat side by side hold a delimiter that neither of them holds")
+@pytest.mark.parametrize("second", ["call:f{k:1}", "call:g{}"])
+def test_texts_side_by_side_hold_no_call(second: str) -> None:
+    key = [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "additionalProperties": False}}}
+    ]
+    made = chatpeg.load("gemma-4").bind(tools=key).gbnf(prompt="")
+    first = "<|tool_call>call:f{}<tool_call|>"
+    assert Recogniser(made.grammar or "").matches(f"{first}Text.{first}")
+    assert not Recogniser(made.grammar or "").matches(f"{first}<|tool_call>{second}<tool_call|>")
+
+
+@pytest.mark.xfail(strict=True, reason='a delimiter takes !"" for the empty text, so no thought is free of it')
+def test_an_answer_after_the_thought_of_a_format_without_calls() -> None:
+    chat = chatpeg.load("deepseek-r1").bind(response_format={"type": "integer"})
+    assert Recogniser(chat.gbnf(prompt="<think>\n").grammar or "").matches("Hm.\n</think>\n\n7")
