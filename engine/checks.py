@@ -57,7 +57,7 @@ def check(loaded: Loaded) -> list[Problem]:
 
     >>> from .loader import load_text
     >>> [problem.message for problem in check(load_text('a = content:until("") a'))]
-    ['left recursion: a -> a', 'a delimiter that matches the empty text']
+    ['a delimiter that matches the empty text', 'left recursion: a -> a']
     """
     found = [problem for report in FIRST for problem in report(loaded)]
     if not found:

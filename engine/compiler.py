@@ -585,7 +585,7 @@ class _Compiler:
         if fused is not None:
             self.emit(op.SCAN, fused.pattern.match, fused.slack, (), done)
         self.emit(op.PREDICATE, other)
-        self.inside_predicate(item)
+        self.inside_predicate(before_commit(item, self.rules))
         self.emit(op.BACK, done)
         self.place(other)
         self.terminal(item, op.FAIL)
@@ -594,7 +594,7 @@ class _Compiler:
     def not_predicate(self, item: Expression) -> None:
         other = _Target()
         self.emit(op.PREDICATE, other)
-        self.inside_predicate(item)
+        self.inside_predicate(before_commit(item, self.rules))
         self.terminal(item, op.FAIL_TWICE)
         self.place(other)
 

@@ -6,6 +6,7 @@ library whether the whole value is there already.
 
 from __future__ import annotations
 
+import json
 import json.scanner
 import re
 from typing import Any
@@ -53,15 +54,46 @@ class _Context:
 _scan_whole = json.scanner.c_make_scanner(_Context())  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
+def _end(text: str, pos: int) -> int:
+    """Where the C scanner finds the end of the value, or -1.
+
+    It is given pieces that grow: its error counts the lines of all the text it was given.
+    """
+    size, length = len(text), 1024
+    while True:
+        piece = text if size <= length else text[pos : pos + length]
+        start = pos if piece is text else 0
+        try:
+            end: int = _scan_whole(piece, start)[1] + pos - start
+        except (StopIteration, ValueError, RecursionError) as error:
+            if pos - start + len(piece) >= size or not _is_cut(error, len(piece)):
+                return -1
+        else:
+            if end < pos - start + len(piece) or end == size:
+                return end
+        length *= 8
+
+
+def _is_cut(error: Exception, size: int) -> bool:
+    """Whether the scanner may have failed for the end of its piece alone."""
+    if isinstance(error, StopIteration):
+        return bool(error.value is None or error.value >= size - _LONGEST_TOKEN)
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.startswith("Unterminated") or error.pos >= size - _LONGEST_TOKEN
+    return False
+
+
+_LONGEST_TOKEN = 8
+
+
 def whole_value(text: str, pos: int) -> int:
     """End of the JSON value at ``pos`` if surely all of it is in ``text``, not deeply nested, no key twice; else -1.
 
     >>> whole_value('{"a": 1} x', 0), whole_value('{"a": ', 0), whole_value("12", 0), whole_value("12 ", 0)
     (8, -1, -1, 2)
     """
-    try:
-        end: int = _scan_whole(text, pos)[1]
-    except (StopIteration, ValueError, RecursionError):
+    end = _end(text, pos)
+    if end < 0:
         return -1
     first = text[pos]
     if first not in "{[":

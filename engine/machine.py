@@ -143,6 +143,7 @@ class Machine:
         self.key = ""
         self.text_end = 0  # Where the last text label ended, and where recovered text ends at the earliest: absolute.
         self.least = 0
+        self.broken = (-1, -1)  # The last JSON value that failed: from where to where it was good, absolute.
         self.taken = 0  # How the last label was read at once.
 
     def final(self) -> tuple[int, int]:
@@ -400,6 +401,7 @@ class Machine:
                     self.memo = memo
                     break
                 end, failed = memo.end, memo.failed
+                self.broken = (memo.start + self.base, failed + self.base)
                 memo = None
                 if end >= 0:
                     pos = end
@@ -484,7 +486,7 @@ class Machine:
                     self.finished = True
                     break
                 failed = max(self.farthest, pos) + self.base
-                log.append((LOG_RECOVER, (None, pos + self.base, failed, ("the end of the output",), False), pos))
+                log.append((LOG_RECOVER, (None, pos + self.base, failed, ("the end of the output",), False, None), pos))
                 pc += 1
                 continue
             elif what == REST:
@@ -553,7 +555,8 @@ class Machine:
         start = 0 if scope is None else scope.start
         failed = min(max(self.farthest, start - self.base, 0), size)
         ended = at_end and failed == size
-        why = (scope, start, failed + self.base, self._expected(), ended)
+        good = self.broken if self.broken[1] == failed + self.base else None
+        why = (scope, start, failed + self.base, self._expected(), ended, good)
         self.log.append((LOG_RECOVER, why, pos))
         # Recovered text takes at least one character, or the same place would be recovered again.
         self.least = max(start, self.text_end) + 1

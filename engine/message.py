@@ -41,8 +41,12 @@ class ToolCall:
         >>> ToolCall("add", "{}", id="c1").to_openai()
         {'id': 'c1', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}
         """
+        return self._to_openai(0)
+
+    def _to_openai(self, index: int) -> dict[str, Any]:
+        """``index``: the API wants an id, so a format without ids gives the call's place in the message."""
         function = {"name": self.name, "arguments": self.arguments}
-        return {"id": self.id, "type": "function", "function": function}
+        return {"id": self.id or f"call_{index}", "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +95,5 @@ class Message:
         if self.reasoning_content is not None:
             message["reasoning_content"] = self.reasoning_content
         if self.tool_calls:
-            message["tool_calls"] = [call.to_openai() for call in self.tool_calls]
+            message["tool_calls"] = [call._to_openai(index) for index, call in enumerate(self.tool_calls)]
         return message

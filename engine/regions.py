@@ -313,7 +313,7 @@ class Regions:
     # -- recovery ----------------------------------------------------------------------------------------------------
 
     def _recover(self, entry: LogEntry, text: str, base: int) -> None:
-        _, (scope, start, failed, expected, at_end), pos = entry
+        _, (scope, start, failed, expected, at_end, good), pos = entry
         if self._region is not None:
             if self._region.closed_at < 0:
                 self._grow(self._region, text, base, pos + base)
@@ -322,7 +322,7 @@ class Regions:
         what = "expected " + " or ".join(expected) if expected else "no more text"
         error = ParseError(what, failed, expected=expected)
         if self._stream is not None:
-            self.stream(text, base, failed - base, None)
+            self.stream(text, base, failed - base, good)
             self._break_off(failed, error, start)
             self.released = max(self.released, failed)
             start = failed

@@ -74,7 +74,7 @@ def test_list_shows_every_format_with_its_models(run: Any) -> None:
 def test_parse_prints_the_message_in_its_openai_form(run: Any) -> None:
     ran = run("parse", "qwen3-coder", REPLY, "--tools", TOOLS)
     function = {"name": "glob", "arguments": '{"pattern": "**/*.md"}'}
-    call = {"id": None, "type": "function", "function": function}
+    call = {"id": "call_0", "type": "function", "function": function}
     assert ran.json == {"role": "assistant", "content": CONTENT, "tool_calls": [call]}
     assert (ran.status, ran.err) == (0, "")
 
