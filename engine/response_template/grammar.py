@@ -61,15 +61,15 @@ class TemplateGrammar:
         """One request; ``options`` are those of `chatpeg.Grammar.bind` and matter for emission alone."""
         return TemplateChat(self, tools, options)
 
-    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str = "") -> Message:
+    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str | None = None) -> Message:
         """`TemplateChat.parse` of a request whose tools are not known."""
         return self.bind().parse(text, partial=partial, strict=strict, prompt=prompt)
 
-    def parser(self, prompt: str = "") -> TemplateParser:
+    def parser(self, prompt: str | None = None) -> TemplateParser:
         """`TemplateChat.parser` of a request whose tools are not known."""
         return self.bind().parser(prompt)
 
-    def gbnf(self, *, prompt: str = "", **options: Any) -> Constraint:
+    def gbnf(self, *, prompt: str | None = None, **options: Any) -> Constraint:
         """The GBNF grammar of a request with these ``options``, of which ``tools`` is one."""
         return self.bind(**options).gbnf(prompt=prompt)
 
@@ -83,11 +83,11 @@ class TemplateChat:
         self._given = tools
         self._options = dict(options)
 
-    def parser(self, prompt: str = "") -> TemplateParser:
+    def parser(self, prompt: str | None = None) -> TemplateParser:
         """A parser for one reply; what stands behind the last start anchor of ``prompt`` is fed first."""
-        return TemplateParser(self, prompt)
+        return TemplateParser(self, prompt or "")
 
-    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str = "") -> Message:
+    def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str | None = None) -> Message:
         """The message of a reply; raises `ParseError` only if ``strict``, and something of it did not parse."""
         parser = self.parser(prompt)
         parser.feed(text)
@@ -105,11 +105,24 @@ class TemplateChat:
 
     def bound(self) -> Chat:
         """The same request of the template's grammar file."""
-        return self.grammar.grammar.bind(tools=self._given, **self._options)
+        tools = self._given
+        if tools is not None and any(
+            one.content_args.get("unquoted_keys") for one in self.grammar.template.fields.values()
+        ):
+            tools = _closed(tools)
+        return self.grammar.grammar.bind(tools=tools, **self._options)
 
-    def gbnf(self, *, prompt: str = "") -> Constraint:
+    def gbnf(self, *, prompt: str | None = None) -> Constraint:
         """The GBNF grammar; raises `EmitError` that names the field for which there is none."""
-        return self.bound().gbnf(prompt=prompt)
+        return self.bound().gbnf(prompt=prompt or "")
+
+    def lark(self, *, prompt: str | None = None) -> Constraint:
+        """The same for llguidance."""
+        return self.bound().lark(prompt=prompt or "")
+
+    def ebnf(self, *, prompt: str | None = None) -> Constraint:
+        """The same for XGrammar."""
+        return self.bound().ebnf(prompt=prompt or "")
 
 
 class TemplateParser:
@@ -224,6 +237,18 @@ class TemplateParser:
             raise TypeError(f"the name of a tool must be a string, not {name!r}")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, allow_nan=False)
         return ToolCall(name, text, value.get("id"), True, self._offered is None or name in self._offered)
+
+
+def _closed(schema: Any) -> Any:
+    """JSON schemas whose objects with properties have no others: a bare key of another spelling is read as none."""
+    if isinstance(schema, list | tuple):
+        return [_closed(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {key: _closed(part) for key, part in schema.items()}
+    if isinstance(schema.get("properties"), Mapping):
+        closed.setdefault("additionalProperties", False)
+    return closed
 
 
 def _is_call(field: Field) -> bool:

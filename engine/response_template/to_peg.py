@@ -30,7 +30,6 @@ _TAKEN = {
     "pair",
     "value",
     "array",
-    "quote",
 }
 LABELS = {"reasoning_content": "reasoning", "thinking": "reasoning", "reasoning": "reasoning", "content": "content"}
 

@@ -10,11 +10,11 @@ from .notation import Place, expression, is_blank_run, quoted
 from .patterns import Chars, Group, Node, Repeat, Unreadable, read_pattern
 from .template import Field
 
-# The dialect of JSON with bare keys and strings between quotes of its own.
+# The dialect of JSON with bare keys and strings between quotes of its own, written for QUOTE.
 _DIALECT = {
     "object": '"{" ws (pair (ws "," ws pair)*)? ws "}"',
-    "pair": '(quote key:PARAM_NAME quote / &[^{}\\[\\],:] key:PARAM_NAME) ":" ws value:value',
-    "value": 'quote text:until(quote) quote / object / array / "true" / "false" / "null" / json.number',
+    "pair": '(QUOTE key:PARAM_NAME QUOTE / &[^{}\\[\\],:] key:PARAM_NAME) ":" ws value:value',
+    "value": 'QUOTE text:until(QUOTE) QUOTE / object / array / "true" / "false" / "null" / json.number',
     "array": '"[" ws (item:value (ws "," ws item:value)*)? ws "]"',
 }
 
@@ -72,7 +72,8 @@ def _json(spec: Field) -> tuple[str, dict[str, str], tuple[str, ...]]:
     pairs: Any = spec.content_args.get("string_delims") or []
     if len(pairs) != 1 or pairs[0][0] != pairs[0][1] or not spec.content_args.get("unquoted_keys"):
         _refuse(spec, "in a JSON dialect without bare keys, or with other than one kind of quote")
-    return "arguments:object", _DIALECT | {"quote": quoted(pairs[0][0])}, ("json",)
+    quote = quoted(pairs[0][0])
+    return "arguments:object", {name: rule.replace("QUOTE", quote) for name, rule in _DIALECT.items()}, ("json",)
 
 
 def _around_name(spec: Field, opener: list[Node]) -> tuple[list[Node], list[Node]]:

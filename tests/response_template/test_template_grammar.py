@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import chatpeg
 import pytest
 from chatpeg import EmitError, RegionClose, RegionMalformed, RegionOpen
 from chatpeg.__main__ import main
+from chatpeg.emission import Emission
+from chatpeg.emit.rules import Rules
 from template_samples import BARE_KEYS, CALL_LIST, THINK_JSON, XML_CALLS, XML_REPLY
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "emit"))
+from sampling import Sampler
 
 CALL_WITH_NAME: dict[str, Any] = {
     "start_anchor": "<bot>",
@@ -124,6 +132,27 @@ def test_a_lazy_grammar_with_triggers(template: Any) -> None:
     assert constraint.triggers
     assert "f" in (constraint.grammar or "")
     assert not constraint.warnings
+
+
+@pytest.mark.parametrize("template", EXPRESSIBLE)
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_what_the_grammar_allows_is_read_as_calls(template: Any, choice: str) -> None:
+    chat = chatpeg.load_response_template(template).bind(tools=TOOLS, tool_choice=choice)
+    made = Emission(chat.bound().wanted(), "").made()
+    assert made.root is not None
+    rules = Rules(made.rules, made.root)
+    for seed in range(40):
+        text = Sampler(rules, Random(seed)).sentence()
+        if "\x01" in text or "\x02" in text:
+            continue  # what no template with string_delims reads
+        message = chat.parse(text)
+        assert message.tool_calls, text
+        assert message.complete, text
+        assert not message.malformed, text
+        for call in message.tool_calls:
+            arguments = json.loads(call.arguments)
+            assert isinstance(arguments["a"], str), text
+            assert isinstance(arguments.get("n", 1), int), text
 
 
 def test_a_call_list_has_no_grammar_yet() -> None:
