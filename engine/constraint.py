@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .errors import EmitError
+
 if TYPE_CHECKING:
     from .emit.schema import Relaxed
 
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 class Constraint:
     """A grammar and how to use it. ``grammar`` None: nothing constrains this request.
 
-    ``lazy``: the grammar starts when the model writes one of ``triggers``, which are strings of the output. What the
-    grammar does not enforce is listed in ``warnings``.
+    ``lazy``: the grammar starts when the model writes one of ``triggers``, which are strings of the output; a structural
+    tag waits for them by itself and is not lazy. What the grammar does not enforce is listed in ``warnings``.
     """
 
     target: str
@@ -32,9 +34,41 @@ class Constraint:
         """
         if self.grammar is None:
             return {}
+        if self.target != "gbnf":
+            raise EmitError(f"llama-server takes no {self.target}; use gbnf")
         return {
             "grammar": self.grammar,
             "grammar_lazy": self.lazy,
             "grammar_triggers": [{"type": 1, "value": word} for word in self.triggers],
             "preserved_tokens": list(self.preserved_tokens),
         }
+
+    def vllm(self) -> dict[str, Any]:
+        """The fields of a vLLM request (checked with 0.33; ``extra_body`` of an OpenAI client), chat or completion.
+
+        A structural tag and EBNF are for its xgrammar backend, Lark for ``guidance``. Under EBNF xgrammar is not given
+        the special tokens there, nor guidance under Lark: where a format is written in them use a structural tag. Send
+        ``skip_special_tokens: False`` with it, else the reply comes without them.
+        """
+        if self.grammar is None:
+            return {}
+        field = {"structural_tag": "structural_tag", "ebnf": "grammar", "lark": "grammar"}.get(self.target)
+        return {"structured_outputs": {self._accepted("vLLM", field): self.grammar}}
+
+    def sglang(self) -> dict[str, Any]:
+        """The ``sampling_params`` of an SGLang ``/generate`` request (checked with 0.5.23), for its xgrammar backend.
+
+        Its OpenAI routes take ``ebnf`` as it is, and a structural tag as the object that its JSON is in
+        ``response_format``. Send ``skip_special_tokens: False`` with it, else the reply comes without them.
+        """
+        if self.grammar is None:
+            return {}
+        field = {"structural_tag": "structural_tag", "ebnf": "ebnf"}.get(self.target)
+        return {self._accepted("SGLang", field): self.grammar}
+
+    def _accepted(self, server: str, field: str | None) -> str:
+        if field is None:
+            raise EmitError(f"{server} takes no {self.target}; use structural_tag")
+        if self.lazy:
+            raise EmitError(f"{server} has no lazy {self.target}: it would allow nothing but calls; use structural_tag")
+        return field

@@ -10,10 +10,11 @@ from .constraint import Constraint
 from .emit.ebnf import ebnf
 from .emit.gbnf import gbnf
 from .emit.lark import lark
-from .emit.lower import Cache, Calls, Lowering, Place, Request
+from .emit.lower import Cache, Calls, Lowering, Place, Request, either
 from .emit.root import Roots, behind, trigger_words
 from .emit.rules import NOTHING, Expr, Rules
 from .emit.schema import Relaxed
+from .emit.structural_tag import structural_tag
 from .errors import EmitError
 from .loader import Loaded
 from .machine import Names
@@ -21,7 +22,12 @@ from .nodes import Rule
 from .program import Program
 from .request import Tool
 
-PRINTERS: dict[str, Callable[[Rules], str]] = {"gbnf": gbnf, "lark": lark, "ebnf": ebnf}
+PRINTERS: dict[str, Callable[[Rules], str]] = {
+    "gbnf": gbnf,
+    "lark": lark,
+    "ebnf": ebnf,
+    "structural_tag": structural_tag,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,11 @@ def constraint(wanted: Wanted, target: str, prompt: str) -> Constraint:
     stop, tokens = wanted.loaded.stop, wanted.loaded.tokens
     if made.root is None:
         return Constraint(target, None, stop=stop, warnings=made.warnings)
-    text = PRINTERS[target](Rules(made.rules, made.root))
+    rules = Rules(made.rules, made.root)
+    if target == "structural_tag":
+        # It says itself what it waits for, so it holds from the beginning of the output.
+        return Constraint(target, structural_tag(rules, made.triggers), False, (), tokens, stop, made.warnings)
+    text = PRINTERS[target](rules)
     return Constraint(target, text, made.lazy, made.triggers, tokens, stop, made.warnings)
 
 
@@ -94,8 +104,6 @@ class Emission:
 
     def answer(self, optional_calls: bool, calls: bool) -> Expr:
         """The response format's JSON; where tools may be called as well, that or calls."""
-        from .emit.lower import either
-
         place = Place(Calls.ONE, content=True, response=True)
         ways = [] if calls and not optional_calls else [self.roots.continued(self.start, place)]
         if calls:

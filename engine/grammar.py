@@ -277,7 +277,6 @@ class Chat:
             raise error
         return parser.message
 
-
     def gbnf(self, prompt: str | None = None) -> Constraint:
         """The grammar for llama.cpp, for output that follows ``prompt``. Raises `EmitError` where none can be made."""
         return self.emit("gbnf", prompt)
@@ -290,10 +289,13 @@ class Chat:
         """The grammar for xgrammar."""
         return self.emit("ebnf", prompt)
 
+    def structural_tag(self, prompt: str | None = None) -> Constraint:
+        """The structural tag for xgrammar, which waits for the first call by itself where calls are optional."""
+        return self.emit("structural_tag", prompt)
+
     def emit(self, target: str, prompt: str | None = None) -> Constraint:
         """The grammar for ``target``; made once for equal prompts."""
-        # Imported here: who only parses does not pay for the emitter.
-        from .emission import PRINTERS, constraint
+        from .emission import PRINTERS, constraint  # noqa: PLC0415 - who only parses does not pay for the emitter
 
         if target not in PRINTERS:
             raise RequestError(f"there is no target {target!r}; targets: {', '.join(PRINTERS)}")
@@ -306,7 +308,7 @@ class Chat:
 
     def wanted(self) -> Wanted:
         """Everything that an emitted grammar depends on."""
-        from .emission import Wanted
+        from .emission import Wanted  # noqa: PLC0415 - as in `emit`
 
         setup, options = self.setup, self.options
         rules = self.grammar.rules(options.given, self.calls)
