@@ -16,7 +16,7 @@ _UNSTABLE = re.compile(r"\\u[dD]|[\ud800-\udfff]")
 class ArgumentStream:
     """How far the arguments of one call have been handed out. Positions are absolute."""
 
-    __slots__ = ("sent", "_in_member", "_members", "_raw", "_stuck")
+    __slots__ = ("_in_member", "_members", "_raw", "_stuck", "sent")
 
     def __init__(self) -> None:
         self.sent: list[str] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from . import program as op
@@ -16,6 +15,7 @@ from .schema_types import Declared, declared
 from .values import BadValue
 
 _ANYTHING = declared(True, True)
+_STRING = frozenset(("string",))
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class CallReader:
     ``offered`` None: which tools there are is not known. Positions are offsets in the text given to `read`.
     """
 
-    __slots__ = ("arguments", "canonical", "captures", "name", "_end", "_offered", "_parts", "_tool")
+    __slots__ = ("_offered", "_parts", "_tool", "arguments", "canonical", "captures", "name")
 
     def __init__(self, offered: dict[str, Tool] | None) -> None:
         self.captures: dict[str, str] = {}
@@ -50,7 +50,6 @@ class CallReader:
         self._tool: Tool | None = None
         self._parts: list[_Part] = []
         self.arguments: str | None = None
-        self._end = 0
 
     def read(self, entry: LogEntry, text: str, base: int) -> None:
         """Take one entry in; raises `DecodeError` when a value is refused."""
@@ -60,7 +59,7 @@ class CallReader:
         elif kind == op.LOG_CLOSE:
             part = self._parts.pop()
             try:
-                self._close(part, text[part.start - base : pos], pos + base)
+                self._close(part, text[part.start - base : pos])
             except BadValue as error:
                 raise DecodeError(str(error), part.start + error.at) from None
         elif what == op.TYPED_VALUE and self._parts:
@@ -82,7 +81,7 @@ class CallReader:
                 self.arguments = values.strict_json(raw)
             else:
                 self._open(label, dialect, start)
-                self._close(parts.pop(), raw, start + len(raw))
+                self._close(parts.pop(), raw)
         except BadValue as error:
             raise DecodeError(str(error), start + error.at) from None
 
@@ -105,7 +104,7 @@ class CallReader:
             return self._tool.parameter(key) if self._tool else _ANYTHING
         return parent.value.member(key)
 
-    def _close(self, part: _Part, raw: str, end: int) -> None:
+    def _close(self, part: _Part, raw: str) -> None:
         match part.label:
             case "name":
                 self.name = self.captures["name"] = values.unspelled(part.dialect, raw)
@@ -173,7 +172,7 @@ class CallReader:
         parts = self._parts
         if len(parts) < 2 or parts[0].label != "arguments" or parts[1].label != "value":
             return None
-        if parts[1].dialect != "raw" or (len(parts) == 2 and parts[1].value.types != {"string"}):
+        if parts[1].dialect != "raw" or (len(parts) == 2 and parts[1].value.types != _STRING):
             return None
         if len(parts) > 2 and (len(parts) > 3 or parts[2].label != "text" or parts[1].texts):
             return None
@@ -193,8 +192,3 @@ class CallReader:
         if not known and not unknown_is_call:
             raise DecodeError(f"the tool {self.name!r} was not offered", end)
         return ToolCall(self.name, self.arguments or "{}", self.captures.get("id"), True, known)
-
-
-def entries_of(log: Sequence[LogEntry], count: int) -> Sequence[LogEntry]:
-    """The first ``count`` entries."""
-    return log if count == len(log) else log[:count]

@@ -64,8 +64,10 @@ def spelled(ranges: Ranges) -> str:
     if ranges == ALL:
         return r"[\s\S]"
     outside = complement(ranges)
-    negate = sum(h - l for l, h in outside) < sum(h - l for l, h in ranges)
-    parts = [_point(l) if l == h else f"{_point(l)}-{_point(h)}" for l, h in (outside if negate else ranges)]
+    negate = sum(high - low for low, high in outside) < sum(high - low for low, high in ranges)
+    parts = [
+        _point(low) if low == high else f"{_point(low)}-{_point(high)}" for low, high in (outside if negate else ranges)
+    ]
     return f"[{'^' if negate else ''}{''.join(parts)}]"
 
 

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from . import charset, program as op
+from . import charset
+from . import program as op
 from .delimiters import before_commit, edge_literals, flat, openings, reached
 from .fusion import Fused, Fusion
 from .nodes import (
@@ -46,6 +47,8 @@ from .search import Opening, Search
 REGIONS = ("reasoning", "content", "tool_call")
 _SPINE = 16
 """Items of an alternative looked at to settle it."""
+_NO_NAME = charset.normal(tuple((ord(c), ord(c)) for c in " \t\r\n\"'<>"))
+"""Characters that no tool's name holds."""
 
 
 class _Target:
@@ -143,7 +146,7 @@ class _Compiler:
         """Where the machine goes on, behind what it recovered, when ``site`` is the scope that failed."""
         if site.closers:
             texts = dict.fromkeys((*site.closers, *site.openers))
-            search = Search.of([op_opening(text) for text in texts])
+            search = Search.of([Opening(frozenset(), 0, text) for text in texts])
             self.emit(op.SKIP, search, site.closers)
         self.emit(op.RECOVERED, site)
         self.emit(op.JUMP, exit_)
@@ -298,7 +301,7 @@ class _Compiler:
                 return False
 
     def label(self, node: Label, k: Continuation, opened: list[_Open]) -> None:
-        done = self.take(node, k)
+        done = self.take(node)
         self.emit(op.OPEN, node.name, self.spelling(node))
         outer = self.text_label
         self.text_label = node if node.name in self.regions - {"tool_call"} else outer
@@ -308,36 +311,37 @@ class _Compiler:
         if done is not None:
             self.place(done)
 
-    def take(self, node: Label, k: Continuation) -> _Target | None:
+    def take(self, node: Label) -> _Target | None:
         """Try a label whose text is one piece at once."""
         item = node.item
         while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
             item = self.rules[item.name].expression
-        how: tuple[object, ...] | None = None
         if self.predicate:
             return None
+        what: object
+        verify: Fused | None = None
         match item:
             case Terminal(name="TOOL_NAME"):
-                how = (op.BY_NAME, len(self.names), None)
+                how, what = op.BY_NAME, len(self.names)
             case Terminal(name="TOOL_ARGUMENTS"):
-                how = (op.BY_JSON, True, None)
+                how, what = op.BY_JSON, True
             case Until(delimiter=delimiter):
                 part = before_commit(delimiter, self.rules)
                 verify = None if self.is_literals(part) else self.fusion.fused([And(part, part.span)], self.dialect, 1)
-                if verify is not None or self.is_literals(part):
-                    how = (op.BY_UNTIL, Search.of(openings(part, self.rules)), verify)
+                if verify is None and not self.is_literals(part):
+                    return None
+                how, what = op.BY_UNTIL, Search.of(openings(part, self.rules))
             case ParamValue(delimiter=delimiter):
                 part = before_commit(delimiter, self.rules)
                 verify = self.fusion.fused([And(part, part.span)], self.dialect, 1)
-                if verify is not None:
-                    how = (op.BY_VALUE, Search.of(openings(part, self.rules)), verify)
+                if verify is None:
+                    return None
+                how, what = op.BY_VALUE, Search.of(openings(part, self.rules))
             case _:
-                pass
-        if how is None:
-            return None
+                return None
         done = _Target()
-        verify = (how[2].pattern.match, how[2].slack) if isinstance(how[2], Fused) else None
-        self.emit(op.TAKE, node.name, self.spelling(node), how[0], how[1], verify, done)
+        then = None if verify is None else (verify.pattern.match, verify.slack)
+        self.emit(op.TAKE, node.name, self.spelling(node), how, what, then, done)
         return done
 
     def marked(self, rule: Rule) -> bool:
@@ -421,7 +425,7 @@ class _Compiler:
         while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
             self.dialect = self.rules[item.name].dialect
             item = self.rules[item.name].expression
-        items = list(item.items) if isinstance(item, Sequence) else [item]
+        items: list[Expression] = list(item.items) if isinstance(item, Sequence) else [item]
         run = self.runs(items).get(0)
         if run is None or not self.openings.excludes(items[: run[0]], own.others):
             self.dialect = dialect
@@ -645,7 +649,7 @@ class _Compiler:
             case "JSON_VALUE":
                 self.terminal(node, op.JSON, False)
             case "PARAM_NAME" if self.predicate:
-                self.terminal(node, op.PROPERTY, node.dialect)
+                self.terminal(node, op.PROPERTY)
             case "PARAM_NAME":
                 self.param_name(node, k)
             case _:
@@ -653,12 +657,11 @@ class _Compiler:
 
     def name_slot(self, node: Terminal, k: Continuation) -> NameSlot:
         first, ends = self.openings.first(k)
-        barred = charset.normal((*first, *((ord(c), ord(c)) for c in " \t\r\n\"'<>")))
         if first == charset.ALL or not first:
-            follow, shape = "", charset.spelled(charset.complement(charset.normal(barred[:0] + plain_bars())))
+            follow, shape = "", charset.spelled(charset.complement(_NO_NAME))
         else:
             follow = f"(?={charset.spelled(first)}{'|' + chr(92) + 'Z' if ends else ''})"
-            shape = charset.spelled(charset.complement(barred))
+            shape = charset.spelled(charset.complement(charset.normal((*first, *_NO_NAME))))
         # Before the commit of its call, a name tells the call from something else; behind one, its syntax ends it.
         offered = bool(self.predicate) or (self.ahead and not self.in_call) or not self.committed
         return NameSlot(node.dialect, offered, follow, shape)
@@ -688,8 +691,8 @@ class _Compiler:
 
     def permute(self, node: Permute, k: Continuation) -> None:
         """One block of code per set of items already read; sets are bit masks."""
-        singles = [item for item in node.items if not is_many(item)]
-        many = [item.item for item in node.items if isinstance(item, Repeat) and is_many(item)]
+        singles = [item for item in node.items if not _many(item)]
+        many = [item.item for item in node.items if isinstance(item, Repeat) and _many(item)]
         needed = [not (isinstance(item, Repeat) and item.min == 0) for item in singles]
         plain = [item.item if isinstance(item, Repeat) and item.min == 0 else item for item in singles]
         required = sum(1 << index for index, need in enumerate(needed) if need)
@@ -721,16 +724,9 @@ class _Compiler:
         self.place(done)
 
 
-def plain_bars() -> charset.Ranges:
-    return charset.normal(tuple((ord(c), ord(c)) for c in " \t\r\n\"'<>"))
-
-
-def is_many(node: Expression) -> bool:
+def _many(node: Expression) -> bool:
+    """Whether ``node`` may be matched any number of times."""
     return isinstance(node, Repeat) and node.max is None
-
-
-def op_opening(text: str) -> Opening:
-    return Opening(frozenset(), 0, text)
 
 
 def without_first(node: Expression) -> Expression:
@@ -743,6 +739,7 @@ def without_first(node: Expression) -> Expression:
 
 
 def listed(k: Continuation) -> list[Expression]:
+    """The expressions of a continuation in order."""
     items: list[Expression] = []
     while k is not None:
         items.append(k[0])

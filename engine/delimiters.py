@@ -31,6 +31,7 @@ from .nodes import (
     Terminal,
     Tolerate,
     Until,
+    walk,
 )
 from .search import Opening
 
@@ -86,8 +87,6 @@ def _recursive(name: str, rules: Rules) -> bool:
 
 def reached(node: Expression, rules: Rules) -> set[str]:
     """The names of all rules that ``node`` refers to, directly or through others."""
-    from .nodes import walk
-
     found: set[str] = set()
     todo = [node]
     while todo:

@@ -82,7 +82,7 @@ class ParseError(ChatpegError):
         super().__setattr__(name, value)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and (self.pos, self.message) == (other.pos, other.message)  # type: ignore[attr-defined]  # same type: has both
+        return type(other) is type(self) and (self.pos, self.message) == (other.pos, other.message)
 
     def __hash__(self) -> int:
         return hash((type(self), self.pos, self.message))

@@ -8,12 +8,11 @@ hence the edge from there to its other alternative.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
-
-import re
 
 from . import charset
 from . import program as op

@@ -61,7 +61,8 @@ class Fused:
 
 class Mode(Enum):
     """What a failure of the pattern means: READ, nothing, the instructions decide; TEST, that an alternative fails, so it
-    must not look far; MAY, nothing, a predicate that may hold; MUST, that a predicate does not hold, so it is exact."""
+    must not look far; MAY, nothing, a predicate that may hold; MUST, that a predicate does not hold, so it is exact.
+    """
 
     READ = 0
     TEST = 1
@@ -86,7 +87,7 @@ class Fusion:
             source = self.row(items, dialect, Mode.READ)
         except NotRegular:
             return None
-        if self.terminals < least or self.slack > _LONGEST or _FAILS == source:
+        if self.terminals < least or self.slack > _LONGEST or source == _FAILS:
             return None
         return Fused(re.compile(source), self.slack, tuple(self.labels))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import json.scanner
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 MAX_DEPTH = 256
 """Deeper nesting is refused: the standard decoder recurses on the C stack."""
@@ -48,7 +48,7 @@ class _Context:
     parse_float = len
     parse_int = len
     parse_constant = staticmethod(_refuse)
-    memo: dict[str, str] = {}
+    memo: ClassVar[dict[str, str]] = {}
 
 
 _scan_whole = json.scanner.c_make_scanner(_Context())  # type: ignore[attr-defined]  # typeshed leaves it out
@@ -111,7 +111,7 @@ class JsonScan:
     (False, True, 10)
     """
 
-    __slots__ = ("end", "failed", "pos", "start", "_stack", "_state")
+    __slots__ = ("_stack", "_state", "end", "failed", "pos", "start")
 
     def __init__(self, pos: int, object_only: bool = False) -> None:
         self.start = self.pos = pos

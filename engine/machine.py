@@ -17,9 +17,7 @@ from typing import Any
 
 import regex
 
-
 from .jsonscan import JsonScan, whole_value
-from .search import Search
 from .program import (
     ACCEPT,
     AT_END,
@@ -74,6 +72,7 @@ from .program import (
     Site,
     show,
 )
+from .search import Search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,23 +93,22 @@ class Scope:
 
     __slots__ = ("call", "calls", "committed", "failed", "farthest", "identity", "parent", "site", "start")
 
-    def __init__(
-        self, identity: object, site: Site, start: int, calls: Any, parent: Scope | None, committed: bool, call: bool
-    ) -> None:
+    def __init__(self, identity: object, site: Site, start: int, calls: Any, parent: Scope | None) -> None:
         self.identity = identity
         self.site = site
         self.start = start
         self.calls = calls
         self.parent = parent
-        self.committed = committed
-        self.call = call
+        self.committed = False
+        self.call = False
         # The farthest failure, absolute, when the scope began: that of the scope around it.
         self.farthest = -1
         self.failed: list[int] = []
 
     def changed(self, committed: bool, call: bool) -> Scope:
         """The same scope further on. Choices may hold the old one, so it is not changed itself."""
-        scope = Scope(self.identity, self.site, self.start, self.calls, self.parent, committed, call)
+        scope = Scope(self.identity, self.site, self.start, self.calls, self.parent)
+        scope.committed, scope.call = committed, call
         scope.farthest, scope.failed = self.farthest, self.failed
         return scope
 
@@ -159,7 +157,8 @@ class Machine:
         instruction = self.program.code[self.pc]
         if type(self.memo) is not tuple or self.choices or instruction[0] not in (UNTIL, RETRY):
             return None
-        return instruction[1]  # type: ignore[return-value]  # what these two search
+        search: Search = instruction[1]
+        return search
 
     @property
     def scanned(self) -> tuple[int, int] | None:
@@ -189,7 +188,7 @@ class Machine:
         elif self.memo is not None:
             raise AssertionError("a value is being read")
 
-    def run(self, at_end: bool) -> None:  # noqa: C901, PLR0912, PLR0915 - one loop over all instructions
+    def run(self, at_end: bool) -> None:  # noqa: PLR0915 - one loop over all instructions
         """Go on until more text is needed or, ``at_end``, until all of the text has been read."""
         code, names = self.program.code, self.names
         text, log, choices = self.text, self.log, self.choices
@@ -203,46 +202,46 @@ class Machine:
             instruction = code[pc]
             what = instruction[0]
             if what == SCAN:
-                found = instruction[1](text, pos)  # type: ignore[operator]
+                found = instruction[1](text, pos)
                 if found is not None:
                     end = found.end()
-                    if end + instruction[2] <= size:  # type: ignore[operator]
-                        for group, (label, dialect) in enumerate(instruction[3], 1):  # type: ignore[arg-type,var-annotated]
+                    if end + instruction[2] <= size:
+                        for group, (label, dialect) in enumerate(instruction[3], 1):
                             start, stop = found.span(group)
                             log.append((LOG_SPAN, (label, dialect, start, BY_UNTIL), stop))
                             if label == "key":
                                 self.key = names.decode(dialect, text[start:stop])
                         pos = end
-                        pc = instruction[4]  # type: ignore[assignment]
+                        pc = instruction[4]
                         continue
                 pc += 1
                 continue
-            elif what == TAKE:
+            if what == TAKE:
                 end = self._take(instruction, text, pos, size)
                 if end >= 0:
                     if instruction[3] == BY_UNTIL:
                         self.text_end = end + self.base
                     log.append((LOG_SPAN, (instruction[1], instruction[2], pos, self.taken), end))
                     pos = end
-                    pc = instruction[6]  # type: ignore[assignment]
+                    pc = instruction[6]
                     continue
                 pc += 1
                 continue
-            elif what == POP:
+            if what == POP:
                 if choices and choices[-1][0] == instruction[1] and choices[-1][3] is calls:
                     choices.pop()
-                pc = instruction[2]  # type: ignore[assignment]
+                pc = instruction[2]
                 continue
-            elif what == CHOICE:
-                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+            if what == CHOICE:
+                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))
                 pc += 1
                 continue
-            elif what == LIT:
-                if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
-                    pos += instruction[2]  # type: ignore[operator]
+            if what == LIT:
+                if text.startswith(instruction[1], pos):
+                    pos += instruction[2]
                     pc += 1
                     continue
-                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):
                     if not at_end:
                         break
                     where = size
@@ -250,8 +249,8 @@ class Machine:
                 site = instruction[1]
                 entered = (site, pos)
                 log.append((LOG_FRAME, entered, pos))
-                if site.scope:  # type: ignore[attr-defined]
-                    scopes = Scope(entered, site, pos + self.base, calls, scopes, False, False)  # type: ignore[arg-type]
+                if site.scope:
+                    scopes = Scope(entered, site, pos + self.base, calls, scopes)
                     if not barrier:
                         scopes.farthest, scopes.failed = self.farthest + self.base, self.failed
                         self.farthest = pos
@@ -260,7 +259,7 @@ class Machine:
                 continue
             elif what == EXIT:
                 site = instruction[1]
-                if site.scope:  # type: ignore[attr-defined]
+                if site.scope:
                     assert scopes is not None
                     if scopes.farthest > self.farthest + self.base and not barrier:
                         self.farthest, self.failed = scopes.farthest - self.base, scopes.failed
@@ -285,7 +284,7 @@ class Machine:
                 log.append((LOG_CLOSE, label, pos))
                 pc += 1
                 continue
-            elif what == UNTIL or what == RETRY:
+            elif what == UNTIL or what == RETRY:  # noqa: PLR1714, SIM109 - `in` would build a tuple each time
                 search, verify, done, retry, quick = instruction[1:]
                 if memo is not None:
                     low, fresh, start, run = memo
@@ -294,33 +293,33 @@ class Machine:
                     low, fresh, start, run = pos, True, pos, (0, 0)
                 else:
                     low, fresh, start, run = pos + 1, False, pos + 1, (0, 0)
-                found = search.candidate(text, low, fresh, start, at_end)  # type: ignore[attr-defined]
+                found = search.candidate(text, low, fresh, start, at_end)
                 if found < 0:
                     if at_end:
                         pos = size
-                        pc = done  # type: ignore[assignment]
+                        pc = done
                         continue
-                    pos, start, run = search.hold(text, low, start, run)  # type: ignore[attr-defined]
+                    pos, start, run = search.hold(text, low, start, run)
                     self.memo = (low, fresh, start, run)
                     break
                 pos = found
                 if verify is None:
-                    pc = done  # type: ignore[assignment]
+                    pc = done
                     continue
-                if quick is not None and quick[0](text, found) and found + quick[1] <= size:  # type: ignore[index]
-                    pc = done  # type: ignore[assignment]
+                if quick is not None and quick[0](text, found) and found + quick[1] <= size:
+                    pc = done
                     continue
-                choices.append((retry, pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                choices.append((retry, pos, len(log), calls, scopes, barrier))
                 barrier = len(choices)
-                pc = verify  # type: ignore[assignment]
+                pc = verify
                 continue
             elif what == TEST:
-                if text.startswith(instruction[1], pos):  # type: ignore[arg-type]
-                    pos += instruction[2]  # type: ignore[operator]
+                if text.startswith(instruction[1], pos):
+                    pos += instruction[2]
                     pc += 1
                     continue
                 where = pos
-                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):  # type: ignore[operator,attr-defined]
+                if size - pos < instruction[2] and instruction[1].startswith(text[pos:]):
                     if not at_end:
                         break
                     where = size
@@ -331,10 +330,10 @@ class Machine:
                     elif where == self.farthest:
                         self.failed.append(pc)
                 where = -1
-                pc = instruction[3]  # type: ignore[assignment]
+                pc = instruction[3]
                 continue
             elif what == SPAN:
-                pos = instruction[1](text, pos).end()  # type: ignore[operator]
+                pos = instruction[1](text, pos).end()
                 if pos == size and not at_end:
                     break
                 pc += 1
@@ -354,26 +353,26 @@ class Machine:
                 del choices[barrier:]
                 _, pos, length, calls, scopes, barrier = choices.pop()
                 del log[length:]
-                pc = instruction[1]  # type: ignore[assignment]
+                pc = instruction[1]
                 continue
             elif what == PREDICATE:
-                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))  # type: ignore[arg-type]
+                choices.append((instruction[1], pos, len(log), calls, scopes, barrier))
                 barrier = len(choices)
                 pc += 1
                 continue
             elif what == SET:
                 if pos < size:
-                    if instruction[1](text, pos):  # type: ignore[operator]
+                    if instruction[1](text, pos):
                         pos += 1
                         pc += 1
                         continue
                 elif not at_end:
                     break
             elif what == RUN:
-                end = instruction[1](text, pos).end()  # type: ignore[operator]
-                if end == size and not at_end and end - pos < instruction[3]:  # type: ignore[operator]
+                end = instruction[1](text, pos).end()
+                if end == size and not at_end and end - pos < instruction[3]:
                     break
-                if end - pos >= instruction[2]:  # type: ignore[operator]
+                if end - pos >= instruction[2]:
                     pos = end
                     pc += 1
                     continue
@@ -382,10 +381,10 @@ class Machine:
                 pc += 1
                 continue
             elif what == TYPED:
-                pc = instruction[1] if names.only_text(self.tool, self.key) else pc + 1  # type: ignore[assignment]
+                pc = instruction[1] if names.only_text(self.tool, self.key) else pc + 1
                 continue
             elif what == NAME:
-                end = self._name(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
+                end = self._name(instruction[1], text, pos, size, at_end)
                 if end == -2:
                     break
                 if end >= 0:
@@ -394,7 +393,7 @@ class Machine:
                     continue
             elif what == JSON:
                 if memo is None:
-                    memo = JsonScan(pos, instruction[1])  # type: ignore[arg-type]
+                    memo = JsonScan(pos, instruction[1])
                     if pos < size and (text[pos] == "{" or not instruction[1]):
                         memo.end = whole_value(text, pos)
                 if not memo.run(text, at_end):
@@ -411,7 +410,7 @@ class Machine:
                     self.farthest = failed
                     self.failed = [pc]
             elif what == JUMP:
-                pc = instruction[1]  # type: ignore[assignment]
+                pc = instruction[1]
                 continue
             elif what == AT_END:
                 if pos == size:
@@ -433,13 +432,13 @@ class Machine:
                 pass
             elif what == CALL:
                 calls = (pc + 1, calls)
-                pc = instruction[1]  # type: ignore[assignment]
+                pc = instruction[1]
                 continue
             elif what == RETURN:
                 pc, calls = calls
                 continue
             elif what == PROPERTY:
-                end = self._property(instruction[1], text, pos, size, at_end)  # type: ignore[arg-type]
+                end = self._property(text, pos, size, at_end)
                 if end == -2:
                     break
                 if end >= 0:
@@ -447,7 +446,7 @@ class Machine:
                     pc += 1
                     continue
             elif what == SAME:
-                wanted = self._last(log, text, instruction[1])  # type: ignore[arg-type]
+                wanted = self._last(log, text, instruction[1])
                 if text.startswith(wanted, pos):
                     pos += len(wanted)
                     pc += 1
@@ -458,18 +457,18 @@ class Machine:
                 search, closers = instruction[1:]
                 low, start = (pos, pos) if memo is None else (memo[0], memo[2])
                 memo = None
-                found = search.candidate(text, low, True, start, at_end, True)  # type: ignore[attr-defined]
-                if 0 <= found < self.least - self.base and not text.startswith(closers, found):  # type: ignore[arg-type]
+                found = search.candidate(text, low, True, start, at_end, longest=True)
+                if 0 <= found < self.least - self.base and not text.startswith(closers, found):
                     low = found + 1
-                    found = search.candidate(text, low, True, low, at_end, True)  # type: ignore[attr-defined]
+                    found = search.candidate(text, low, True, low, at_end, longest=True)
                 if found < 0:
                     if not at_end:
-                        pos, start, run = search.hold(text, low, start)  # type: ignore[attr-defined]
+                        pos, start, run = search.hold(text, low, start)
                         self.memo = (low, True, start, run)
                         break
                     pos = size
                 else:
-                    closer = next((c for c in closers if text.startswith(c, found)), "")  # type: ignore[attr-defined]
+                    closer = next((c for c in closers if text.startswith(c, found)), "")
                     pos = found + len(closer)
                 pc += 1
                 continue
@@ -521,25 +520,25 @@ class Machine:
 
     def _take(self, instruction: Instruction, text: str, pos: int, size: int) -> int:
         """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""
-        _, label, dialect, how, what, then, _ = instruction
+        _, _, dialect, how, what, then, _ = instruction
         self.taken = how
+        end: int
         if how == BY_NAME:
-            end = self._name(what, text, pos, size, False)  # type: ignore[arg-type]
+            end = self._name(what, text, pos, size, False)
             if end > 0:
                 self.tool = self.names.decode(dialect, text[pos:end])
             return end
         if how == BY_JSON:
             return whole_value(text, pos) if text.startswith("{", pos) else -1
         search = what
-        if how == BY_VALUE:
-            if not self.names.only_text(self.tool, self.key):
-                end = whole_value(text, pos) if pos < size else -1
-                self.taken = BY_JSON
-                return end if end >= 0 and self._follows(then, text, end, size) else -1
-        end = search.candidate(text, pos, True, pos)  # type: ignore[attr-defined]
+        if how == BY_VALUE and not self.names.only_text(self.tool, self.key):
+            end = whole_value(text, pos) if pos < size else -1
+            self.taken = BY_JSON
+            return end if end >= 0 and self._follows(then, text, end, size) else -1
+        end = search.candidate(text, pos, True, pos)
         if end < 0 or (then is not None and not self._follows(then, text, end, size)):
             return -1
-        return end  # type: ignore[no-any-return]
+        return end
 
     @staticmethod
     def _follows(then: Any, text: str, end: int, size: int) -> bool:
@@ -587,7 +586,8 @@ class Machine:
                 depth += 1
             elif kind == LOG_OPEN:
                 if depth == 0:
-                    return self.names.decode(what[1], text[start:pos])  # type: ignore[no-any-return]
+                    captured: str = self.names.decode(what[1], text[start:pos])
+                    return captured
                 depth -= 1
         raise AssertionError("a label ends that did not begin")
 
@@ -630,7 +630,7 @@ class Machine:
                 return -1
         return end if end > pos else -1
 
-    def _property(self, dialect: str, text: str, pos: int, size: int, at_end: bool) -> int:
+    def _property(self, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of an offered property's name at ``pos``, the longest; -1: none; -2: more text must come first."""
         known = None if self.names.properties is None else self.names.properties.get(self.tool)
         if known is None:

@@ -41,12 +41,13 @@ class ToolCall:
         >>> ToolCall("add", "{}", id="c1").to_openai()
         {'id': 'c1', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}
         """
-        return self._to_openai(0)
+        return _to_openai(self, 0)
 
-    def _to_openai(self, index: int) -> dict[str, Any]:
-        """``index``: the API wants an id, so a format without ids gives the call's place in the message."""
-        function = {"name": self.name, "arguments": self.arguments}
-        return {"id": self.id or f"call_{index}", "type": "function", "function": function}
+
+def _to_openai(call: ToolCall, index: int) -> dict[str, Any]:
+    """``index``: the API wants an id, so a format without ids gives the call's place in the message."""
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id or f"call_{index}", "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +96,5 @@ class Message:
         if self.reasoning_content is not None:
             message["reasoning_content"] = self.reasoning_content
         if self.tool_calls:
-            message["tool_calls"] = [call._to_openai(index) for index, call in enumerate(self.tool_calls)]
+            message["tool_calls"] = [_to_openai(call, index) for index, call in enumerate(self.tool_calls)]
         return message

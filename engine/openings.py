@@ -182,8 +182,8 @@ class Openings:
                 any_part = self._made(("permute", id(node)), Choice((*parts, separator), node.span))
                 return self._open(self._cell(self._made(("many", id(node)), Repeat(any_part, 0, None, node.span)), rest), active)
             case Terminal(name="TOOL_ARGUMENTS"):
-                text = self._made(("text", id(node)), Until(node, node.span))
-                return [(((ord("{"), ord("{")),), self._cell(text, rest))]
+                behind = self._made(("text", id(node)), Until(node, node.span))
+                return [(((ord("{"), ord("{")),), self._cell(behind, rest))]
             case Terminal():
                 return [(ALL, self._cell(node, rest)), (ALL, rest)]
             case Reference(name=name):

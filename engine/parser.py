@@ -11,7 +11,6 @@ from .message import Message
 from .program import Program
 from .regions import Regions
 from .request import Tool
-from .search import Search
 from .stops import Stops, StopStrings
 
 
@@ -116,7 +115,7 @@ class Parser:
         self._done = True
         machine, regions = self._machine, self._regions
         machine.run(at_end=True)
-        regions.read(machine.log, self._read, len(machine.log), machine.text, machine.base, machine.pos)
+        regions.read(machine.log, self._read, len(machine.log), machine.text, machine.base, upto=machine.pos)
         regions.end(machine.pos + machine.base)
         events += regions.events
         regions.events = []
@@ -151,10 +150,10 @@ class Parser:
         log = machine.log
         if machine.choices:
             count, upto = machine.final()
-            regions.read(log, self._read, count, machine.text, machine.base, upto)
+            regions.read(log, self._read, count, machine.text, machine.base, upto=upto)
             self._read = count
         else:
-            regions.read(log, self._read, len(log), machine.text, machine.base, machine.pos)
+            regions.read(log, self._read, len(log), machine.text, machine.base, upto=machine.pos)
             self._read = len(log)
             if self._setup.incremental:
                 regions.stream(machine.text, machine.base, machine.pos, machine.scanned)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from .openings import Continuation
 from .search import Search
 
-Instruction = tuple[object, ...]
+Instruction = tuple[Any, ...]
 
 # fmt: off
 LIT = 0          # text, size          match the text
@@ -33,7 +34,7 @@ RUN = 14         # match, min, max     so many characters of a class
 JSON = 15        # object_only         a whole JSON value
 TYPED = 16       # text                jump if the property's value can only be a string
 NAME = 17        # slot                a tool's name
-PROPERTY = 18    # slot                a property's name of the tool at hand
+PROPERTY = 18    # -                   a property's name of the tool at hand
 AT_END = 19      # -                   the end of the input
 CLOSER = 20      # -                   a tolerated missing closer: matches nothing, but not at the end of the input
 MARK = 21        # kind                note in the log
@@ -53,10 +54,14 @@ REST = 34        # -                   the text went on behind it: all of it is 
 TAKE = 35        # label, dialect, how, what, then, target  try a whole label at once, else take it bit by bit
 # fmt: on
 
+# fmt: off
 NAMES = (
-    "LIT SPAN UNTIL RETRY TEST CHOICE POP SETTLE COMMIT ENTER EXIT OPEN CLOSE SET RUN JSON TYPED NAME PROPERTY AT_END "
-    "CLOSER MARK PREDICATE BACK FAIL_TWICE FAIL JUMP CALL RETURN SAME SCAN SKIP RECOVERED ACCEPT REST TAKE"
-).split()
+    "LIT", "SPAN", "UNTIL", "RETRY", "TEST", "CHOICE", "POP", "SETTLE", "COMMIT", "ENTER",
+    "EXIT", "OPEN", "CLOSE", "SET", "RUN", "JSON", "TYPED", "NAME", "PROPERTY", "AT_END",
+    "CLOSER", "MARK", "PREDICATE", "BACK", "FAIL_TWICE", "FAIL", "JUMP", "CALL", "RETURN", "SAME",
+    "SCAN", "SKIP", "RECOVERED", "ACCEPT", "REST", "TAKE",
+)
+# fmt: on
 
 # Kinds of log entries; an entry is (kind, what, position).
 LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN = range(8)
@@ -146,7 +151,6 @@ def _show_argument(argument: object) -> str:
             return argument.show()
         case None:
             return "-"
-        case _ if callable(argument) and isinstance(getattr(argument, "__self__", None), re.Pattern):
-            return f"/{argument.__self__.pattern}/"
         case _:
-            return repr(argument)
+            pattern = getattr(argument, "__self__", None)
+            return f"/{pattern.pattern}/" if isinstance(pattern, re.Pattern) else repr(argument)

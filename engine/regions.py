@@ -87,7 +87,7 @@ class Regions:
 
     # -- the log -----------------------------------------------------------------------------------------------------
 
-    def read(self, log: list[LogEntry], first: int, count: int, text: str, base: int, upto: int) -> None:
+    def read(self, log: list[LogEntry], first: int, count: int, text: str, base: int, *, upto: int) -> None:
         """Take the entries from ``first`` to ``count`` in, and the text up to ``upto``, which ``base`` went before."""
         for index in range(first, count):
             entry = log[index]
@@ -269,7 +269,7 @@ class Regions:
             return None
         return ToolCall(call.name, "".join(self._stream.sent), call.captures.get("id"), False, call.offered)
 
-    def _break_off(self, pos: int, error: ParseError, start: int) -> None:
+    def _break_off(self, pos: int, error: ParseError) -> None:
         """A streamed call does not go on: it stays, incomplete."""
         begun = self._begun()
         assert begun is not None
@@ -283,7 +283,7 @@ class Regions:
         call, error = self._call, self._call_error
         assert call is not None
         if error is not None and self._stream is not None:
-            self._break_off(pos, error, frame.start)
+            self._break_off(pos, error)
             raw = text[frame.start - base : pos - base]
             self._malformed.append(Malformed("tool_call", frame.start, pos, raw, error))
             self._call = None
@@ -323,7 +323,7 @@ class Regions:
         error = ParseError(what, failed, expected=expected)
         if self._stream is not None:
             self.stream(text, base, failed - base, good)
-            self._break_off(failed, error, start)
+            self._break_off(failed, error)
             self.released = max(self.released, failed)
             start = failed
         elif self._call is not None and self._call_opened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 TYPES = frozenset(("string", "integer", "number", "boolean", "null", "array", "object"))
 _DEPTH = 32
@@ -47,8 +48,6 @@ def pointed(reference: str, root: Any) -> Any:
     >>> pointed("#/$defs/a~1b", {"$defs": {"a/b": {"type": "null"}}})
     {'type': 'null'}
     """
-    from urllib.parse import unquote
-
     if reference == "#":
         return root
     if not reference.startswith("#/"):

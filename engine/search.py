@@ -96,7 +96,7 @@ class Search:
         return found.start() if found else -1
 
     def candidate(
-        self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, longest: bool = False
+        self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, *, longest: bool = False
     ) -> int:
         """The first position at or behind ``low`` where the delimiter may begin, or -1.
 
@@ -152,6 +152,6 @@ class Search:
                 start = text.find(first, start + 1)
             return size
         for position in range(start, size):
-            if text[position] in self._firsts and any(l.startswith(text[position:]) for l in self.literals):
+            if text[position] in self._firsts and any(one.startswith(text[position:]) for one in self.literals):
                 return position
         return size

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
-from ..nodes import Choice, Expression, Label, Literal, Reference, Repeat, Sequence, Tolerate, Until, walk
+from ..nodes import Choice, Expression, Label, Literal, Reference, Repeat, Sequence, Tolerate, Until, rewrite, walk
 from .automaton import Automaton, text, until
 from .charset import ANY, Ranges, charset, difference
 from .dialect import JSON, Dialect, Spelling
@@ -78,7 +78,7 @@ def _read(node: Expression, rules: Rules, found: _Found) -> None:
     if "key" in labels:
         _read_object(body, rules, found)
     elif "item" in labels:
-        literals = _literals(body, rules)
+        literals = _literals(body)
         found.brackets = (literals[0], literals[-1])
     elif "text" in labels:
         for alternative in _alternatives(body):
@@ -89,8 +89,6 @@ def _read(node: Expression, rules: Rules, found: _Found) -> None:
 
 def _opened(node: Expression, rules: Rules) -> Expression:
     """``node`` with the references that do not lead to a value opened once, so that its labels are in sight."""
-    from ..nodes import rewrite
-
     def opened(part: Expression) -> Expression:
         if isinstance(part, Reference):
             inner = rules[part.name].expression
@@ -104,11 +102,11 @@ def _opened(node: Expression, rules: Rules) -> Expression:
 
 
 def _read_object(body: Expression, rules: Rules, found: _Found) -> None:
-    literals = _literals(body, rules)
+    literals = _literals(body)
     found.braces = (literals[0], literals[-1])
     for node in walk(_opened(body, rules)):
         if isinstance(node, Repeat) and node.max is None and isinstance(node.item, Sequence):
-            separators = [text for item in node.item.items for text in _literals(item, rules, deep=False)]
+            separators = [text for item in node.item.items for text in _literals(item)]
             found.separator = separators[0] if separators else found.separator
         if isinstance(node, Sequence) and any(isinstance(item, Label) and item.name == "value" for item in node.items):
             _read_member(node, rules, found)
@@ -130,7 +128,7 @@ def _index(node: Sequence, label: str) -> int:
     return next(i for i, item in enumerate(node.items) if isinstance(item, Label) and item.name == label)
 
 
-def _literals(node: Expression, rules: Rules, deep: bool = True) -> list[str]:
+def _literals(node: Expression) -> list[str]:
     """The literals of a sequence in order, blanks left out."""
     items = node.items if isinstance(node, Sequence) else (node,)
     return [item.text for item in items if isinstance(item, Literal) and item.text]
@@ -141,8 +139,8 @@ def _spellings(node: Expression, label: str, rules: Rules) -> list[Spelling]:
     at = next((i for i, item in enumerate(items) if isinstance(item, Label) and item.name == label), None)
     if at is None:
         return []
-    opening = "".join(_literals(Sequence(tuple(items[:at]), node.span), rules))
-    closing = "".join(_literals(Sequence(tuple(items[at + 1 :]), node.span), rules))
+    opening = "".join(_literals(Sequence(tuple(items[:at]), node.span)))
+    closing = "".join(_literals(Sequence(tuple(items[at + 1 :]), node.span)))
     labelled = items[at]
     assert isinstance(labelled, Label)
     if isinstance(labelled.item, Until):

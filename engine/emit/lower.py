@@ -54,6 +54,7 @@ from .regular import chars, delimiter, free_text
 from .rules import EMPTY, NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
 from .schema import Relaxed, SchemaLowering
 from .schema_facts import KINDS, Conj
+from .schema_members import Members
 from .tries import factored
 
 _MOST_ORDERS = 5
@@ -150,7 +151,7 @@ class Lowering:
             case Label():
                 return self.label(node, k, place)
             case Until():
-                return self.text(node, "text", place)
+                return self.text(node, "text")
             case Reference(name=name):
                 return self.reference(self.rules[name], k, place)
             case Permute():
@@ -367,16 +368,14 @@ class Lowering:
         if name in self.fields and place.tool is None:
             if name == "content" and (place.response or not place.content):
                 return EMPTY if free_text(node.item, self.rules, exact=False).accepts_empty() else NOTHING
-            return self.text(node.item, name, place)
+            return self.text(node.item, name)
         if name == "value" and place.value is not None and isinstance(node.item, Label) and node.item.name == "text":
             return self.raw_text(node.item.item, place)
         if name == "text" and place.value is not None:
             return self.raw_text(node.item, place)
-        if name == "id" and not _holds(node.item, "name", self.rules):
-            return self.expression(node.item, k, place)
         return self.expression(node.item, k, place)
 
-    def text(self, node: Expression, hint: str, place: Place) -> Expr:
+    def text(self, node: Expression, hint: str) -> Expr:
         language = free_text(node, self.rules, exact=False)
         if language not in self._free:
             self._free[language] = ref = self.builder.define(hint, to_rules(language, self.builder, hint))
@@ -437,28 +436,30 @@ class Lowering:
         assert place.tool is not None
         schema = self.schema(place.tool)
         alternatives = schema.members(place.tool.parameters)
-        one, separator = _list_of(node, self.rules)
+        one, separator = _list_of(node)
         after: Continuation = (node, k)
         ways = []
         for members in alternatives:
-            written_members = []
-            for member in members.declared:
-                path = f"/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
-                inside = replace(place, key=member.name, value=member.value, path=path)
-                body = self.expression(one, after, inside)
-                if body == NOTHING and member.required:
-                    written_members = None
-                    break
-                if body == NOTHING:
-                    self.warnings.append(Relaxed(place.tool.name, path, "properties", "left out: no value of it can be written"))
-                    continue
-                hint = f"{place.tool.name}-{member.name}"
-                written_members.append((self.builder.define(hint, body), member.required))
-            if written_members is None:
-                continue
-            between = EMPTY if separator is None else self.expression(separator, (one, k), place)
-            ways.append(self.ordered(tuple(written_members), between, place.tool.name))
+            declared = self.declared(one, after, members, place)
+            if declared is not None:
+                between = EMPTY if separator is None else self.expression(separator, (one, k), place)
+                ways.append(self.ordered(declared, between, place.tool.name))
         return either(ways)
+
+    def declared(self, one: Expression, k: Continuation, members: Members, place: Place) -> tuple[tuple[Expr, bool], ...] | None:
+        """Each property as a parameter, and whether it is required; None when a required one cannot be written."""
+        assert place.tool is not None
+        found: list[tuple[Expr, bool]] = []
+        for member in members.declared:
+            path = f"/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
+            body = self.expression(one, k, replace(place, key=member.name, value=member.value, path=path))
+            if body == NOTHING and member.required:
+                return None
+            if body == NOTHING:
+                self.warnings.append(Relaxed(place.tool.name, path, "properties", "left out: no value of it can be written"))
+            else:
+                found.append((self.builder.define(f"{place.tool.name}-{member.name}", body), member.required))
+        return tuple(found)
 
     def ordered(self, members: tuple[tuple[Expr, bool], ...], between: Expr, hint: str) -> Expr:
         if len(members) > _MOST_ORDERS:
@@ -484,7 +485,7 @@ class Lowering:
         """In schema order; one rule per property and whether another went before it."""
         behind: dict[bool, Expr] = {True: EMPTY, False: EMPTY}
         for body, required in reversed(members):
-            made = {}
+            made: dict[bool, Expr] = {}
             for first in (True, False):
                 whole = self.joined([EMPTY if first else between, body, behind[False]])
                 ways = [whole] if required else [whole, behind[first]]
@@ -513,7 +514,8 @@ class Lowering:
         return either([part for part in found if part != NOTHING])
 
     def json_value(self, place: Place) -> Expr:
-        assert place.tool is not None and place.value is not None
+        assert place.tool is not None
+        assert place.value is not None
         schema = self.schema(place.tool)
         if "string" in place.kinds:
             return schema.value(place.value, place.path)
@@ -521,7 +523,8 @@ class Lowering:
 
     def raw_text(self, node: Expression, place: Place) -> Expr:
         """A string by its schema, raw up to what its `until` stops at."""
-        assert place.tool is not None and place.value is not None
+        assert place.tool is not None
+        assert place.value is not None
         schema = self.schema(place.tool)
         if "string" not in schema.types(place.value, place.path) & place.kinds:
             return NOTHING
@@ -541,7 +544,8 @@ class Lowering:
 
     def raw(self, place: Place, within: Automaton, others: frozenset[str]) -> Expr | None:
         """A raw string by its schema; plain ones of one delimiter are one rule."""
-        assert place.tool is not None and place.value is not None
+        assert place.tool is not None
+        assert place.value is not None
         schema = self.schema(place.tool)
         if not _plain(place.value):
             return schema.raw_text(place.value, within, place.path, others)
@@ -614,7 +618,7 @@ def listed(k: Continuation) -> list[Expression]:
     return items
 
 
-def _list_of(node: Repeat, rules: Rules) -> tuple[Expression, Expression | None]:
+def _list_of(node: Repeat) -> tuple[Expression, Expression | None]:
     """One parameter of a list ``p*``, ``(p sep)*`` or ``(p (sep p)*)?``, and the separator of the last form."""
     if node.max is None:
         return node.item, None
@@ -655,4 +659,5 @@ def without_empty(expr: Expr) -> Expr:
 
 
 def nullable_inline(expr: Expr) -> bool:
+    """Whether ``expr`` matches the empty text without a look at its rule."""
     return False if isinstance(expr, Ref) else nullable(expr)

@@ -43,7 +43,7 @@ def _factored(pairs: list[tuple[str, tuple[Expr, ...]]]) -> Expr:
         elif len(members) == 1:
             ways.append(_joined(*members[0]))
         else:
-            common = commonprefix([text for text, _ in members])
+            common = commonprefix([text for text, _ in members])  # noqa: RUF071 - texts, not paths
             tail = _factored([(text[len(common) :], rest) for text, rest in members])
             ways.append(_joined(common, tail.items if isinstance(tail, Seq) else (tail,)))
     whole = ways[0] if len(ways) == 1 else Alt(tuple(dict.fromkeys(ways)))
