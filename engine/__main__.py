@@ -208,8 +208,8 @@ def _check_one(name: str) -> int:
     shown = [problem.render() for problem in problems]
     sound = loaded is not None and all(problem.severity != "error" for problem in problems)
     if loaded is not None and sound:
-        held = [] if path.parent.name == "lib" else holdback(loaded)
-        shown.append("\n".join([f"{name}: no errors", *(f"  {one.label} holds back {one.text}" for one in held)]))
+        held = [] if path.parent.name == "lib" else [one for one in holdback(loaded) if one.label != "drop"]
+        shown.append("\n".join([f"{name}: no errors", *(f"  {one}" for one in held)]))
     print("\n\n".join(shown))
     return 0 if sound else 1
 

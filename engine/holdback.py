@@ -36,6 +36,10 @@ class HoldBack:
     bound: int | None
     blanks: bool
 
+    def __str__(self) -> str:
+        remark = ", which only incremental calls notice" if self.label == "arguments" else ""
+        return f"{self.label} holds back {self.text}{remark}"
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

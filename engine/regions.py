@@ -190,7 +190,7 @@ class Regions:
     def _mark(self, entry: LogEntry, text: str, base: int) -> None:
         _, what, pos = entry
         if what == op.TOLERATED:
-            self._refuse(ParseError("a form that is read but never written", pos + base))
+            self._refuse(ParseError("not as the format writes it (read leniently)", pos + base))
         elif what == op.DROP_OPEN:
             self._drop_start = pos + base
         elif what == op.DROP_CLOSE:
