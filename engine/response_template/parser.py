@@ -247,6 +247,9 @@ class ResponseParser:
         self._watch = watch
         self._quiet = _quiet if watch is None else watch.quiet
         self._state = self._start = None if watch is None else watch.start
+        if self._keeps:
+            # Every text goes through the window.
+            self._quiet, self._state, self._start = bool, None, None
         self._looked_at = 0
 
     def _enter(self, field: Field | None) -> None:

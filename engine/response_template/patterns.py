@@ -333,7 +333,8 @@ _SPELLED = {
     r"\B": r"(?:(?<=\w)(?=\w)|(?<!\w)(?!\w))",
 }
 _LINE_END = rf"(?:(?=\n)|{_END})"
-# Where the text so far ends, the regex module leaves a repeat of more than a character without looking for more.
+# Where the text so far ends, the regex module does not say that more could come when it leaves a repeat of more than a
+# character, nor when a lazy repeat would have to go on because a look-behind after it failed.
 _PEEK = r"(?=[\s\S]|)"
 
 
@@ -349,9 +350,14 @@ def open_ended(source: str, node: Node) -> str:
 
 
 def _edits(node: Node) -> Iterator[tuple[int, int, str]]:
+    behind = looks_behind(node)
     for part in walk(node):
         if isinstance(part, Edge) and part.source in _SPELLED:
             text = _LINE_END if part.source == "$" and part.multiline else _SPELLED[part.source]
             yield part.start, part.start + len(part.source), text
-        elif isinstance(part, Repeat) and part.max != 1 and part.mode != "?" and not isinstance(part.item, Chars):
+        elif isinstance(part, Repeat) and (behind if part.mode == "?" else _peeks(part)):
             yield part.end, part.end, _PEEK
+
+
+def _peeks(repeat: Repeat) -> bool:
+    return repeat.max != 1 and not isinstance(repeat.item, Chars)

@@ -93,3 +93,29 @@ def test_any_two_regular_expressions(examples: int) -> None:
             assert parsed(template, [text[:cut], text[cut:]]) == whole
 
     check()
+
+
+@pytest.mark.parametrize(
+    "fields, text",
+    [
+        # What a closer looks behind at was read where nothing looked behind.
+        ({"a": {"open": "b", "close_pattern": r"(?<=[^<]\s)"}}, "[1, 2]\nxb xb\n b"),
+        ({"a": {"open": "<", "close_pattern": "(?<!(?:.+){2})"}, "m": {}}, "CALLaba<ab>b</t>[1, 2]<taba"),
+        # Where the text ends, the regex module takes a repeat of two characters for decided.
+        ({"a": {"open_pattern": "(?:ab)+", "close": "b"}, "m": {}}, "ababab>bc>"),
+        # … and a lazy repeat before a look-behind.
+        (
+            {"r": {"open": ["CALL", "<"], "close_pattern": r"\w+?(?<=.b).(?:.)+?"}, "q": {"open_pattern": "(?:ab)+"}},
+            "<t<t>\n\n<tCAabc1b1CA",
+        ),
+        # A delimiter that has ended may go on.
+        ({"a": {"open": "<", "close_pattern": "[^a<]+>"}, "b": {"open": "<t>"}}, "</t>\n<"),
+    ],
+)
+def test_cases_that_were_found(fields: dict[str, Any], text: str) -> None:
+    template = {"start_anchor": "<bot>", "fields": fields}
+    whole = parsed(template, [text])
+    assert regions(whole[1]) == reference(template, text)
+    assert parsed(template, list(text)) == whole
+    for cut in range(len(text)):
+        assert parsed(template, [text[:cut], text[cut:]]) == whole
