@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def path(*, vocabulary_only: bool) -> Path:
     found = cache() / name
     if not found.exists():
         python_packages()
-        part = found.with_suffix(".part")
+        part = found.with_suffix(f".{os.getpid()}")  # another process may be making it too
         _write(part, vocabulary_only=vocabulary_only)
         part.rename(found)
     return found
