@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from .errors import ParseError, StateError
 from .events import Event, RegionChunk
-from .machine import Machine, Names
+from .machine import Machine
 from .message import Message
 from .program import Program
 from .regions import Regions
 from .request import Tool
+from .state import Names
 from .stops import Stops, StopStrings
 
 
@@ -178,7 +179,7 @@ class Parser:
         if search is None or sent is None or (self._stops is not None and self._stops.held):
             return None
         blanks = "".join(search.held_blanks)
-        if machine.pos or machine.text.strip(blanks) or len(machine.text) > _MOST_HELD or search.bounded:
+        if machine.pos or search.bounded or len(machine.text) > _MOST_HELD or machine.text.strip(blanks):
             return None
         firsts = search.firsts + "".join(self._setup.stops.firsts if self._setup.stops is not None else ())
         single = firsts[0] if len(set(firsts)) == 1 else ""
