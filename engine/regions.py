@@ -16,9 +16,9 @@ from .argument_stream import ArgumentStream
 from .calls import CallReader
 from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
-from .machine import LogEntry, Scope
 from .message import Malformed, Message, Span, ToolCall
 from .request import Tool
+from .state import LogEntry, Scope
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -365,7 +365,8 @@ class Regions:
         if not self._hide and shown:
             if not recovery.opened:
                 recovery.opened = True
-                self.events.append(RegionOpen("content", recovery.start, recovery.start, _NOTHING))
+                at = max(recovery.start, self.prompt_end)
+                self.events.append(RegionOpen("content", at, at, _NOTHING))
             self._text.setdefault("content", []).append(shown)
             self.events.append(RegionChunk("content", shown, True))
         recovery.parts.append(piece)
