@@ -24,6 +24,7 @@ Event = dict[str, Any]
 Template = Mapping[str, Any] | str | Path | ResponseTemplate
 # Up to so many characters a chunk is followed by states, and what is held back is looked at again.
 _FOLLOWED = 64
+_SHORT = 8
 _NO_PREFIX = (
     "prefix is None: it must be the prompt that was sent to the model, because chat templates often write the beginning "
     'of the reply themselves (such as an opening "<think>"); if the text is the whole reply, pass prefix=""'
@@ -112,23 +113,33 @@ class ResponseParser:
         if not text:
             return []
         self._pieces.append(text)
-        held, state = self._window, self._state
-        if not held and self._quiet(text) is None:
-            return self._pass(text)
-        if state is not None:
-            state = reduce(getitem, text, state) if len(text) <= _FOLLOWED else None
-            if state is self._start and not held:
-                return self._pass(text)
+        held, state, size = self._window, self._state, len(text)
+        # For a short text it costs less to follow it than to ask whether a delimiter begins in it.
+        quiet = not held and (state is None or size > _SHORT) and self._quiet(text) is None
+        if not quiet and state is not None:
+            state = reduce(getitem, text, state) if size <= _FOLLOWED else None
+            quiet = state is self._start and not held
+        if quiet:
+            # No delimiter can have begun: all of the text belongs to the field at hand.
+            start = self._base
+            self._base = start + size
+            if self._opened and start >= self._prefix_end:
+                self._parts.append(text)
+                return [{"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty}]
+            return self._release(text, start, [])
         # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
         self._window = ""
         held += text
         events: list[Event] = []
+        self._state = state
         if state is None or state.ended:
             self._run(held, events, at_end=False)
             self._state = self._state_of(held)
         else:
-            self._state = state
-            self._follow(state, held, events)
+            open_at = len(held) if state is self._start else self._open_at(held)
+            if open_at:
+                self._release(held[:open_at], self._base, events)
+                self._pos = open_at
         pos = self._pos
         if self._keeps or not pos:
             self._window = held
@@ -138,30 +149,14 @@ class ResponseParser:
             self._pos = 0
         return events
 
-    def _pass(self, text: str) -> list[Event]:
-        """All of ``text`` belongs to the field at hand: no delimiter can have begun, and nothing is held back."""
-        start = self._base
-        self._base = start + len(text)
-        if self._opened and start >= self._prefix_end:
-            self._parts.append(text)
-            return [{"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty}]
-        events: list[Event] = []
-        self._release(text, start, events)
-        return events
-
-    def _follow(self, state: State, window: str, events: list[Event]) -> None:
-        """Release what is behind all that may be open, no delimiter having ended in ``window``."""
-        size, pos = len(window), self._pos
-        open_at = size
-        if state is not self._start:
-            if size - pos > _FOLLOWED and size < self._looked_at:
-                return
-            assert self._watch is not None
-            self._looked_at = 2 * size
-            open_at = self._watch.alive(window, pos)
-        if open_at > pos:
-            self._release(window[pos:open_at], self._base + pos, events)
-            self._pos = open_at
+    def _open_at(self, window: str) -> int:
+        """Where in ``window`` a delimiter may be open. Long ones are looked through only when they have doubled."""
+        size = len(window)
+        if size > _FOLLOWED and size < self._looked_at:
+            return 0
+        assert self._watch is not None
+        self._looked_at = 2 * size
+        return self._watch.alive(window, 0)
 
     def _state_of(self, window: str) -> State | None:
         """The state after what is held back; None where it is not known."""
@@ -279,19 +274,19 @@ class ResponseParser:
             }
         )
 
-    def _release(self, text: str, start: int, events: list[Event]) -> None:
-        """``text``, which begins at ``start`` of the input, belongs to the field at hand."""
+    def _release(self, text: str, start: int, events: list[Event]) -> list[Event]:
+        """``text``, which begins at ``start`` of the input, belongs to the field at hand; ``events`` with that."""
         if self._field is None or not text:
-            return
+            return events
         if not self._opened:
             self._opened = True
             events.append({"type": "region_open", "field": self._name, "start": start, "end": start})
         self._parts.append(text)
         if start < self._prefix_end:
             text = text[self._prefix_end - start :]
-            if not text:
-                return
-        events.append({"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty})
+        if text:
+            events.append({"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty})
+        return events
 
     def _close(self, start: int, end: int, events: list[Event]) -> None:
         """End the region at hand, if one is open; ``start`` to ``end`` is its closing delimiter."""

@@ -79,27 +79,29 @@ class Watch:
     """A set of delimiters to look for together. Immutable, but for what `Positions` remember.
 
     ``quiet(chunk)`` is None when no delimiter can begin in the chunk. ``start`` follows a text character by character
-    where that tells all there is to know until a delimiter may have ended; None if it does not.
+    where that tells all there is to know until a delimiter may have ended; None if it does not. ``alive(text, low)`` is the
+    first place from ``low`` on where a delimiter may be open: no later one than `edge`, and cheaper.
     """
 
-    __slots__ = ("_edges", "_positions", "_undecided", "quiet", "start", "watched")
+    __slots__ = ("_edges", "_undecided", "alive", "quiet", "start", "watched")
 
     def __init__(self, watched: tuple[Watched, ...]) -> None:
         self.watched = tuple(sorted(watched, key=lambda one: (not one.opens, one.field)))
         delimiters = [one.delimiter for one in self.watched]
         self._undecided = any(delimiter.node is None for delimiter in delimiters)
-        self._positions = Positions()
+        positions = Positions()
         for delimiter in delimiters:
             if delimiter.node is not None:
-                self._positions.add(delimiter.node)
+                positions.add(delimiter.node)
         exact = all(delimiter.literals is not None for delimiter in delimiters)
         self._edges = () if exact else tuple(map(_edge_of, delimiters))
         starts = None
         if not any(delimiter.looks_behind for delimiter in delimiters):
-            starts = self._positions.starts()
+            starts = positions.starts()
+        self.alive = positions.alive
         self.quiet: Callable[[str], object] = _never_quiet if starts is None else starts.search
         followed = starts is not None and all(one.node is not None and plain(one.node) for one in delimiters)
-        self.start: State | None = self._positions.start() if followed else None
+        self.start: State | None = positions.start() if followed else None
 
     def next(self, text: str, low: int, known: dict[int, Match | None]) -> tuple[Watched, Match] | None:
         """The next delimiter from ``low`` on if ``text`` is all there is.
@@ -129,10 +131,6 @@ class Watch:
         if not self._edges or alive == len(text):
             return alive
         return min(edge(text, alive) for edge in self._edges)
-
-    def alive(self, text: str, low: int) -> int:
-        """The first place from ``low`` on where a delimiter may be open; no later one than `edge`, and cheaper."""
-        return self._positions.alive(text, low)
 
 
 _UNKNOWN: Match | None = regex.compile("").match("")
