@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,5 +72,4 @@ def python_packages() -> Path:
             (found / "complete").touch()
     if str(found) not in sys.path:
         sys.path.append(str(found))
-    warnings.simplefilter("ignore")  # theirs are not ours to mend
     return found

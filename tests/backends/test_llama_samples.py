@@ -10,7 +10,8 @@ from replies import asked
 from tiny_model import path
 
 ENDED = 50
-TRIED = 500
+TRIED = 1000
+TOKENS = 200
 """A random model may wander in a string or in free text until its tokens are used up; then it has not ended."""
 
 
@@ -26,7 +27,7 @@ def test_every_reply_that_ends_is_a_valid_call(format_id: str, model: Model) -> 
     assert grammar is not None
     ended, wrong = 0, []
     for seed in range(TRIED):
-        text, end = model.generate("Go:", Sampler(model, grammar), seed, 400)
+        text, end = model.generate("Go:", Sampler(model, grammar), seed, TOKENS)
         if not end:
             continue
         ended += 1
