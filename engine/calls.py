@@ -8,10 +8,10 @@ from . import program as op
 from . import values
 from .errors import DecodeError
 from .jsonscan import MAX_DEPTH
-from .machine import LogEntry
 from .message import ToolCall
 from .request import Tool
 from .schema_types import Declared, declared
+from .state import LogEntry
 from .values import BadValue
 
 _ANYTHING = declared(True, True)

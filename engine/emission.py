@@ -17,10 +17,10 @@ from .emit.schema import Relaxed
 from .emit.structural_tag import structural_tag
 from .errors import EmitError
 from .loader import Loaded
-from .machine import Names
 from .nodes import Rule
 from .program import Program
 from .request import Tool
+from .state import Names
 
 PRINTERS: dict[str, Callable[[Rules], str]] = {
     "gbnf": gbnf,

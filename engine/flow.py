@@ -16,11 +16,12 @@ from typing import cast
 
 from . import charset
 from . import program as op
-from .compiler import _Compiler
+from .compiler import Compiler
 from .nodes import Drop, Expression, Label, Rule
 from .openings import Continuation
 from .program import Instruction, Program
 from .search import Search
+from .settling import Open, Target
 from .source import Span
 
 Stack = tuple[tuple[int, int], ...]
@@ -60,7 +61,7 @@ class Origin:
     predicate: bool
 
 
-class _Traced(_Compiler):
+class _Traced(Compiler):
     """The compiler, noting for each instruction where it comes from."""
 
     def __init__(self, rules: dict[str, Rule], text_labels: frozenset[str], start: str) -> None:
@@ -82,24 +83,24 @@ class _Traced(_Compiler):
     def note(self) -> None:
         self.origins.append(Origin(self.span, self.labels, self.rule, bool(self.predicate)))
 
-    def expression(self, node: Expression, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
+    def expression(self, node: Expression, k: Continuation, opened: list[Open]) -> None:
         span, self.span = self.span, node.span
         labels, self.labels = self.labels, (*self.labels, "drop") if isinstance(node, Drop) else self.labels
-        super().expression(node, k, opened)  # type: ignore[arg-type]
+        super().expression(node, k, opened)
         self.span, self.labels = span, labels
 
-    def label(self, node: Label, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
+    def label(self, node: Label, k: Continuation, opened: list[Open]) -> None:
         labels, self.labels = self.labels, (*self.labels, node.name)
-        super().label(node, k, opened)  # type: ignore[arg-type]
+        super().label(node, k, opened)
         self.labels = labels
 
-    def rule_body(self, rule: Rule, site: op.Site, k: Continuation, opened: list[object]) -> None:  # type: ignore[override]
+    def rule_body(self, rule: Rule, site: op.Site, k: Continuation, opened: list[Open]) -> None:
         outer, self.rule = self.rule, rule.name
         labels, self.labels = self.labels, self.labels or self.callers.get(rule.name, ())
-        super().rule_body(rule, site, k, opened)  # type: ignore[arg-type]
+        super().rule_body(rule, site, k, opened)
         self.rule, self.labels = outer, labels
 
-    def routine(self, name: str) -> object:  # type: ignore[override]
+    def routine(self, name: str) -> Target:
         self.callers.setdefault(name, self.labels)
         return super().routine(name)
 

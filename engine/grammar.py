@@ -15,11 +15,11 @@ from .compiler import compile_program
 from .constraint import Constraint
 from .errors import RequestError
 from .loader import Loaded
-from .machine import Names
 from .message import Message
 from .parser import Parser, Setup
 from .program import NameSlot, Program
 from .request import Tool, read_response_format, read_tools
+from .state import Names
 from .stops import StopStrings
 
 if TYPE_CHECKING:

@@ -95,8 +95,8 @@ class Search:
         found = self._pattern.search(text, start)
         return found.start() if found else -1
 
-    def candidate(
-        self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, *, longest: bool = False
+    def candidate(  # noqa: PLR0917 - called for every candidate, where keywords cost
+        self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, longest: bool = False
     ) -> int:
         """The first position at or behind ``low`` where the delimiter may begin, or -1.
 

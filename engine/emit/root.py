@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from ..delimiters import Rules, edge_literals
 from ..loader import Loaded
-from ..machine import Machine, Names
+from ..machine import Machine
 from ..nodes import Choice, Drop, Expression, Label, Literal, Reference, Repeat, Sequence, walk
 from ..openings import Continuation
 from ..program import Program
+from ..state import Names
 from .derivative import derivative
 from .lower import Calls, Lowering, Place, either, listed
 from .rules import EMPTY, NOTHING, Alt, Expr, Ref, Seq
