@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -114,15 +115,33 @@ class TemplateChat:
 
     def gbnf(self, *, prompt: str | None = None) -> Constraint:
         """The GBNF grammar; raises `EmitError` that names the field for which there is none."""
-        return self.bound().gbnf(prompt=prompt or "")
+        return self._warned(self.bound().gbnf(prompt=prompt or ""))
 
     def lark(self, *, prompt: str | None = None) -> Constraint:
         """The same for llguidance."""
-        return self.bound().lark(prompt=prompt or "")
+        return self._warned(self.bound().lark(prompt=prompt or ""))
 
     def ebnf(self, *, prompt: str | None = None) -> Constraint:
         """The same for XGrammar."""
-        return self.bound().ebnf(prompt=prompt or "")
+        return self._warned(self.bound().ebnf(prompt=prompt or ""))
+
+    def _warned(self, constraint: Constraint) -> Constraint:
+        """The template ends a call at the first closer, wherever it stands; a grammar cannot keep it out of JSON strings."""
+        from ..emit.schema import Relaxed  # reading does not need emission
+
+        if constraint.grammar is None:
+            return constraint
+        warnings = [
+            Relaxed(
+                "",
+                "",
+                "close",
+                f"a string that holds the closer {field.closer.source!r} of {field.name!r} ends the call early",
+            )
+            for field in self.grammar.template.fields.values()
+            if _is_call(field) and field.content == "json" and field.closer is not None
+        ]
+        return replace(constraint, warnings=(*constraint.warnings, *warnings))
 
 
 class TemplateParser:

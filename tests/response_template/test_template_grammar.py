@@ -131,7 +131,13 @@ def test_a_lazy_grammar_with_triggers(template: Any) -> None:
     assert constraint.lazy
     assert constraint.triggers
     assert "f" in (constraint.grammar or "")
-    assert not constraint.warnings
+    assert {warning.keyword for warning in constraint.warnings} <= {"close"}
+
+
+def test_that_a_string_may_hold_the_closer_is_said() -> None:
+    (warning,) = chatpeg.load_response_template(THINK_JSON).gbnf(tools=TOOLS).warnings
+    assert warning.action == "a string that holds the closer '</tool_call>' of 'tool_calls' ends the call early"
+    assert not chatpeg.load_response_template(XML_CALLS).gbnf(tools=TOOLS).warnings
 
 
 @pytest.mark.parametrize("template", EXPRESSIBLE)
