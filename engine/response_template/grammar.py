@@ -127,7 +127,7 @@ class TemplateChat:
 
     def _warned(self, constraint: Constraint) -> Constraint:
         """The template ends a call at the first closer, wherever it stands; a grammar cannot keep it out of JSON strings."""
-        from ..emit.schema import Relaxed  # reading does not need emission
+        from ..emit.schema import Relaxed  # noqa: PLC0415 - reading does not need emission
 
         if constraint.grammar is None:
             return constraint

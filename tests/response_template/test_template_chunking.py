@@ -37,7 +37,7 @@ def test_every_split_gives_the_same_events(data: st.DataObject) -> None:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=20_000)
+@settings(max_examples=5_000)
 def test_every_split_gives_the_same_events_thoroughly(data: st.DataObject) -> None:
     template, text = data.draw(templates()), data.draw(texts)
     whole = parsed(template, [text])
@@ -78,7 +78,7 @@ def test_every_delimiter_alone(delimiter: str, text: str) -> None:
     assert parsed(template, list(text)) == whole
 
 
-@pytest.mark.parametrize("examples", [150, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [150, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_any_two_regular_expressions(examples: int) -> None:
     @given(regexes, regexes, texts, st.booleans())
     @settings(max_examples=examples)

@@ -78,7 +78,7 @@ def test_real_templates(template: dict[str, Any], text: str) -> None:
     assert_same(template, text)
 
 
-@pytest.mark.parametrize("examples", [500, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [500, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_any_template(examples: int) -> None:
     @given(templates(), texts)
     @settings(max_examples=examples)
@@ -88,7 +88,7 @@ def test_any_template(examples: int) -> None:
     check()
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [200, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_any_two_regular_expressions(examples: int) -> None:
     @given(regexes, regexes, texts, st.booleans())
     @settings(max_examples=examples)
