@@ -14,7 +14,8 @@ from .nfa import compiled
 from .regular import delimiter
 from .rules import EMPTY, Chars, Expr, Rep, Seq, Text
 
-_BARE = charset(("a", "z"), ("A", "Z"), ("0", "9"), "_-. ")
+# What a key without quotes may hold: no bracket, separator, quote, blank but the space, or what a marker begins with.
+_BARE = difference(ANY, charset(("\x00", "\x1f"), "{}[],:\"'`<>|\\\x7f\x85\xa0\u2028\u2029"))
 _PYTHON_ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
 

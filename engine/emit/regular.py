@@ -93,6 +93,8 @@ class _Regular:
                 return Rep(Chars(ANY), 1, None)
             case End():
                 return self.at_end
+            case Not(item=Literal(text="")):
+                return NOTHING
             case Not() | Commit():
                 return EMPTY
             case Never():
