@@ -27,8 +27,6 @@ from .program import Program, Site
 from .search import Opening, Search
 from .settling import Open, Target
 
-REGIONS = ("reasoning", "content", "tool_call")
-
 
 def compile_program(rules: dict[str, Rule], start: str, text_labels: frozenset[str]) -> Program:
     """The program that matches ``start``; ``text_labels`` are the labels whose text is a region of its own."""

@@ -9,8 +9,11 @@ from typing import Any
 from .constraint import Constraint
 from .emit.ebnf import ebnf
 from .emit.gbnf import gbnf
+from .emit.joining import either
 from .emit.lark import lark
-from .emit.lower import Cache, Calls, Lowering, Place, Request, either
+from .emit.lower import Lowering
+from .emit.parameters import Cache
+from .emit.place import Calls, Place, Request
 from .emit.root import Roots, behind, trigger_words
 from .emit.rules import NOTHING, Expr, Rules
 from .emit.schema import Relaxed

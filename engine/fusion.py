@@ -137,9 +137,9 @@ class Fusion:
         parts: list[str] = []
         for index, item in enumerate(items):
             behind = items[index + 1] if index + 1 < len(items) else None
-            if _is_parameter(item) and isinstance(behind, Literal) and behind.text and mode is Mode.READ:
-                assert isinstance(item, Label)
-                self.labels.append((item.name, item.item.dialect))  # type: ignore[union-attr]  # it is a terminal
+            spelled = _parameter_dialect(item)
+            if spelled is not None and isinstance(behind, Literal) and behind.text and mode is Mode.READ:
+                self.labels.append(("key", spelled))
                 parts.append(f"({self.until(behind.text)})")
             else:
                 parts.append(self.pattern(item, dialect, mode))
@@ -228,11 +228,13 @@ class Fusion:
         return _up_to(text)
 
 
-def _is_parameter(node: Expression) -> bool:
-    """Whether ``node`` is ``key:PARAM_NAME`` of a dialect in which it is any text."""
-    if not isinstance(node, Label) or node.name != "key" or not isinstance(node.item, Terminal):
-        return False
-    return node.item.name == "PARAM_NAME" and node.item.dialect != "python"
+def _parameter_dialect(node: Expression) -> str | None:
+    """The dialect of ``key:PARAM_NAME``, if the name may be any text in it; None for any other expression."""
+    match node:
+        case Label(name="key", item=Terminal(name="PARAM_NAME", dialect=dialect)) if dialect != "python":
+            return dialect
+        case _:
+            return None
 
 
 def _up_to(text: str) -> str:

@@ -45,6 +45,15 @@ _LIMIT = 4000
 """Pairs of states looked at before `excludes` gives up and says no."""
 
 
+def listed(k: Continuation) -> list[Expression]:
+    """The expressions of a continuation in order."""
+    items: list[Expression] = []
+    while k is not None:
+        items.append(k[0])
+        k = k[1]
+    return items
+
+
 class Openings:
     """Continuations of one rule table. States are interned, so that loops come round to themselves."""
 

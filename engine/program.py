@@ -80,7 +80,6 @@ class Site:
     """
 
     name: str
-    display: str
     frame: bool
     scope: bool
     call: bool

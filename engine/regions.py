@@ -7,53 +7,19 @@ entry has handed out, so text before it is needed no more; each region that open
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from . import program as op
 from .argument_stream import ArgumentStream
 from .calls import CallReader
 from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
+from .frames import Frame, Recovery, Region
 from .message import Malformed, Message, Span, ToolCall
 from .request import Tool
 from .state import LogEntry, Scope
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A rule instance that holds regions: ``mark`` is where the next opening delimiter begins."""
-
-    site: Any
-    scope: Any
-    start: int
-    mark: int
-
-
-@dataclass(slots=True)
-class _Region:
-    """A text region: its opening delimiter, what it holds so far, and, when its label has ended, where."""
-
-    label: str
-    start: int
-    end: int
-    opened: bool = False
-    parts: list[str] = field(default_factory=list)
-    closed_at: int = -1
-
-
-@dataclass(slots=True)
-class _Recovery:
-    """Text being given up: its label, where it starts, why, and whether it is shown as content."""
-
-    label: str
-    start: int
-    error: ParseError
-    parts: list[str] = field(default_factory=list)
-    opened: bool = False
 
 
 class Regions:
@@ -72,16 +38,16 @@ class Regions:
         self._unknown_is_call = unknown_is_call
         self._incremental = incremental
         self._stream: ArgumentStream | None = None
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._text: dict[str, list[str]] = {}
         self._calls: list[ToolCall] = []
         self._malformed: list[Malformed] = []
         self._dropped: list[Span] = []
-        self._region: _Region | None = None
+        self._region: Region | None = None
         self._call: CallReader | None = None
         self._call_opened = False
         self._call_error: DecodeError | None = None
-        self._recovery: _Recovery | None = None
+        self._recovery: Recovery | None = None
         self._drop_start = -1
         self._call_dropped: list[Span] = []
 
@@ -100,7 +66,7 @@ class Regions:
                 self._close(entry, text, base)
             elif kind == op.LOG_FRAME:
                 pos = entry[2] + base
-                self._frames.append(_Frame(entry[1][0], entry[1], pos, pos))
+                self._frames.append(Frame(entry[1][0], entry[1], pos, pos))
             elif kind == op.LOG_FRAME_END:
                 self._frame_end(entry[2] + base, text, base)
             elif kind == op.LOG_MARK:
@@ -128,7 +94,7 @@ class Regions:
             self._call_opened, self._call_error = False, None
             self._call_dropped = []
         else:
-            self._region = _Region(label, frame.mark, pos)
+            self._region = Region(label, frame.mark, pos)
         frame.mark = pos
 
     def _close(self, entry: LogEntry, text: str, base: int) -> None:
@@ -213,7 +179,7 @@ class Regions:
 
     # -- text regions ------------------------------------------------------------------------------------------------
 
-    def _grow(self, region: _Region, text: str, base: int, upto: int) -> None:
+    def _grow(self, region: Region, text: str, base: int, upto: int) -> None:
         start = max(self.released, region.end)
         if upto <= start:
             return
@@ -278,7 +244,7 @@ class Regions:
         self._refuse(error)
         self._stream = None
 
-    def _end_call(self, frame: _Frame, pos: int, text: str, base: int) -> None:
+    def _end_call(self, frame: Frame, pos: int, text: str, base: int) -> None:
         self.stream(text, base, pos - base, None)
         call, error = self._call, self._call_error
         assert call is not None
@@ -306,7 +272,7 @@ class Regions:
         else:
             if self._call_opened:
                 self.events.append(RegionMalformed("tool_call", frame.mark, pos, error))
-            self._recovery = _Recovery("tool_call", frame.start, error)
+            self._recovery = Recovery("tool_call", frame.start, error)
             self._recovered(pos, text, base)
         self.released = max(self.released, pos)
 
@@ -333,7 +299,7 @@ class Regions:
         self.incomplete = self.incomplete or at_end
         self._refuse(error)
         start = self._with_outer_markers(scope, max(start, self.released))
-        self._recovery = _Recovery("tool_call" if call else "content", start, error)
+        self._recovery = Recovery("tool_call" if call else "content", start, error)
 
     def _with_outer_markers(self, scope: Scope | None, start: int) -> int:
         """Where recovered text starts: with the markers of the outer committed rules that have released nothing."""

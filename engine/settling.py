@@ -9,7 +9,6 @@ from . import program as op
 from .delimiters import edge_literals, reached
 from .fusion import Fusion
 from .nodes import (
-    Any,
     Choice,
     Class,
     Commit,
@@ -117,7 +116,7 @@ class Settling:
         closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
         starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
         frame = bool(labels & self.regions) or marked
-        site = Site(rule.name, rule.display, frame, commits or call, call, closers, starts)
+        site = Site(rule.name, frame, commits or call, call, closers, starts)
         if not is_start:
             self.sites.append(site)
         return site
@@ -189,7 +188,5 @@ def shown(node: Expression) -> str:
             return "a JSON value"
         case Terminal():
             return "a parameter's name"
-        case Class() | Any():
-            return node.span.text
         case _:
             return node.span.text

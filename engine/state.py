@@ -62,7 +62,11 @@ LogEntry = tuple[int, Any, int]
 
 
 class State:
-    """A parse under way. Positions are offsets in ``text``; ``base`` is what was cut off before it."""
+    """A parse under way. Positions are offsets in ``text``; ``base`` is what was cut off before it.
+
+    ``barrier``: so many choices lie outside the innermost predicate, its own among them; a commit settles none of them.
+    ``memo``: what the instruction that waits needs to go on, a `JsonScan` or how far a search has come.
+    """
 
     def __init__(self, program: Program, names: Names) -> None:
         self.program = program

@@ -32,7 +32,7 @@ from .nodes import (
     Tolerate,
     Until,
 )
-from .openings import Continuation
+from .openings import Continuation, listed
 from .program import NameSlot
 from .search import Search
 from .settling import Open, Settling, Target
@@ -127,8 +127,6 @@ class Terminals(Settling):
             self.place(verify)
             self.inside_predicate(part)
             self.emit(op.BACK, done)
-        else:
-            retry.pc = -1
         self.place(done)
 
     def is_literals(self, node: Expression) -> bool:
@@ -267,12 +265,3 @@ class Terminals(Settling):
 def _many(node: Expression) -> bool:
     """Whether ``node`` may be matched any number of times."""
     return isinstance(node, Repeat) and node.max is None
-
-
-def listed(k: Continuation) -> list[Expression]:
-    """The expressions of a continuation in order."""
-    items: list[Expression] = []
-    while k is not None:
-        items.append(k[0])
-        k = k[1]
-    return items

@@ -32,7 +32,7 @@ LAYERS = {
     "machine": ("state captures machine", "json search program"),
     "message": ("message events", "source"),
     "parser": (
-        "stops calls argument_stream regions parser",
+        "stops calls argument_stream frames regions parser",
         "source json schema values search program machine message",
     ),
     "emit": ("emit.* emission constraint", "source notation schema values search analysis program machine"),

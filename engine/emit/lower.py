@@ -7,12 +7,10 @@ holds and goes, or its alternative goes; it is never just left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from typing import assert_never
 
-from .. import charset, values
+from .. import values
 from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
 from ..nodes import (
@@ -39,93 +37,40 @@ from ..nodes import (
     Terminal,
     Tolerate,
     Until,
-    children,
     rewrite,
     walk,
 )
-from ..openings import Continuation, Openings
-from ..request import Tool
+from ..openings import Continuation, Openings, listed
 from . import beginnings
-from .automaton import Automaton, TooLarge, until
+from .automaton import Automaton
 from .automaton_rules import to_rules
-from .library import dialect_of
-from .nfa import nullable
-from .regular import chars, delimiter, free_text
-from .rules import EMPTY, NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
-from .schema import Relaxed, SchemaLowering
-from .schema_facts import KINDS, Conj
-from .schema_members import Members
+from .joining import either, without_empty
+from .parameters import Cache, Parameters
+from .place import Calls, Place, Request, holds, matched
+from .regular import chars, free_text
+from .rules import EMPTY, NOTHING, Expr, Ref, Rep, Text
 from .tries import factored
 
-_MOST_ORDERS = 5
-"""Up to so many parameters may be written in any order."""
 
-
-class Calls(Enum):
-    """How many tool calls an expression is to be written with."""
-
-    ANY = "any"
-    NONE = "none"
-    SOME = "at least one"
-    ONE = "exactly one"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an expression is being written: for which tool and property, with how many calls, with content or not."""
-
-    calls: Calls
-    content: bool
-    tool: Tool | None = None
-    key: str | None = None
-    value: Conj | None = None
-    path: str = ""
-    kinds: frozenset[str] = KINDS
-    response: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What `Lowering` must know of a request."""
-
-    tools: tuple[Tool, ...]
-    strict: bool
-    response_schema: object | None
-
-
-Cache = dict[tuple[object, ...], Automaton]
-"""Delimiters of a grammar as automata, kept from request to request; keys hold identities of its expressions."""
-
-
-class Lowering:
+class Lowering(Parameters):
     """Writes the rules of one request into ``builder``; what it relaxes is in ``warnings``."""
 
     def __init__(self, rules: Rules, fields: frozenset[str], triggers: tuple[str, ...], request: Request, cache: Cache) -> None:
-        self.rules = rules
+        super().__init__(rules, request, cache)
         self.triggers = frozenset(triggers)
-        self.cache = cache
         self.written = {name: replace(rule, expression=written(rule.expression)) for name, rule in rules.items()}
         self.openings = Openings(self.written)
         self.fields = fields | {"content", "reasoning"}
-        self.request = request
-        self.builder = Builder()
-        self.warnings: list[Relaxed] = []
-        self.schemas = SchemaLowering(self.builder, warnings=self.warnings, strict=request.strict, most_extras=1)
-        self.texts: set[Ref] = set()
-        self.blanks: set[Ref] = set()
         self.refused: list[str] = []
         self._free: dict[Automaton, Ref] = {}
         self._holds: dict[tuple[object, ...], bool] = {}
-        self._raw: dict[tuple[object, ...], Expr | None] = {}
         self._bodies: dict[tuple[str, str], Expr] = {}
         span = next(iter(rules.values())).span
         self._unknown: Continuation = (Until(Never(span), span), None)
-        self._by_tool: dict[str, SchemaLowering] = {}
-        self._dialects: dict[str, SchemaLowering] = {}
         self._open: dict[tuple[str, Place], Ref] = {}
         self._recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
-        self._calling = {name for name, rule in rules.items() if _holds(rule.expression, "tool_call", rules)}
-        self._answering = {name for name, rule in rules.items() if _holds(rule.expression, "content", rules)}
+        self._calling = {name for name, rule in rules.items() if holds(rule.expression, "tool_call", rules)}
+        self._answering = {name for name, rule in rules.items() if holds(rule.expression, "content", rules)}
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
@@ -216,7 +161,7 @@ class Lowering:
         run = blank_run(node, self.rules)
         if run is not None:
             return self.blank(run, node.min)
-        if place.tool is not None and place.value is None and _holds(node.item, "key", self.rules):
+        if place.tool is not None and place.value is None and holds(node.item, "key", self.rules):
             return self.parameters(node, k, place)
         again: Continuation = (node, k) if node.max is None else k
         if place.calls in (Calls.SOME, Calls.ONE):
@@ -237,54 +182,6 @@ class Lowering:
             raise EmitError(f"{node.span.where}: what is repeated here may be empty, which no backend loads")
         return Rep(item, least, node.max)
 
-    def nullable(self, expr: Expr) -> bool:
-        """Whether ``expr`` matches the empty text, its rules looked up."""
-        match expr:
-            case Ref(name=name):
-                return self.nullable(self.builder.rules[name])
-            case Seq(items=items):
-                return all(map(self.nullable, items))
-            case Alt(alternatives=alternatives):
-                return any(map(self.nullable, alternatives))
-            case Rep(item=item, min=least):
-                return least == 0 or self.nullable(item)
-            case _:
-                return nullable(expr)
-
-    def blank(self, run: tuple[frozenset[str], int | None], least: int) -> Expr:
-        """A run of blanks: bounded, so that no model writes blanks for ever."""
-        blanks, most = run
-        if least:
-            return Rep(Chars(charset.normal(tuple((ord(c), ord(c)) for c in blanks))), least, max(least, min(most or 2, 2)))
-        if " " in blanks and "\n" in blanks and most is None:
-            lines = Seq((Rep(Text("\n"), 1, 2), Rep(Text(" "), 0, 20)))
-            ref = self.builder.define("blank", Rep(Alt((Text(" "), lines)), 0, 1))
-        else:
-            one = "\n" if "\n" in blanks else min(blanks)
-            ref = self.builder.define("lines", Rep(Text(one), 0, min(most or 2, 2)))
-        self.blanks.add(ref)
-        return ref
-
-    def joined(self, parts: list[Expr]) -> Expr:
-        """Parts in a row; blanks beside blanks or beside free text, which may hold them itself, are not written."""
-        flat: list[Expr] = []
-        for part in parts:
-            flat += part.items if isinstance(part, Seq) else [part]
-        if NOTHING in flat:
-            return NOTHING
-        flat = [part for part in flat if part != EMPTY]
-        kept: list[Expr] = []
-        for index, part in enumerate(flat):
-            if part in self.blanks:
-                beside = [*kept[-1:], *flat[index + 1 : index + 2]]
-                if any(other in self.texts for other in beside) or (kept and kept[-1] in self.blanks):
-                    continue
-            if isinstance(part, Text) and kept and isinstance(kept[-1], Text):
-                kept[-1] = Text(kept[-1].text + part.text)
-            else:
-                kept.append(part)
-        return kept[0] if len(kept) == 1 else Seq(tuple(kept)) if kept else EMPTY
-
     # -- predicates --------------------------------------------------------------------------------------------------
 
     def and_predicate(self, item: Expression, k: Continuation, place: Place) -> Expr:
@@ -304,12 +201,6 @@ class Lowering:
         wanted = self.delimiter(item, Text(beginnings.END))
         found = beginnings.of(k, self.written, tool, lambda text: _begins_with(text, wanted))
         return found is not None and all(_begins_with(text, wanted) for text in found)
-
-    def delimiter(self, node: Expression, at_end: Expr) -> Automaton:
-        key = ("delimiter", id(node), at_end)
-        if key not in self.cache:
-            self.cache[key] = delimiter(node, self.rules, at_end)
-        return self.cache[key]
 
     def not_predicate(self, item: Expression, k: Continuation) -> Expr:
         if isinstance(item, Literal) and not item.text:
@@ -385,7 +276,7 @@ class Lowering:
     def response(self) -> Expr:
         schema = self.request.response_schema
         assert schema is not None
-        return self.schemas.under(schema, "").value(schema)  # type: ignore[arg-type]  # checked where it was bound
+        return self.schemas.under(schema, "").value(schema)
 
     def terminal(self, node: Terminal, k: Continuation, place: Place) -> Expr:
         if place.tool is None:
@@ -409,11 +300,6 @@ class Lowering:
         text = place.key if label == "key" else place.tool.name if label == "name" and place.tool else None
         return NOTHING if text is None else Text(text)
 
-    def schema(self, tool: Tool) -> SchemaLowering:
-        if tool.name not in self._by_tool:
-            self._by_tool[tool.name] = self.schemas.under(tool.parameters, tool.name)
-        return self._by_tool[tool.name]
-
     def permute(self, node: Permute, k: Continuation, place: Place) -> Expr:
         """The items in the order they are written in; those that may be missing may be missing."""
         parts: list[Expr] = []
@@ -429,204 +315,10 @@ class Lowering:
             parts.append(Rep(whole, 0, 1) if maybe else whole)
         return self.joined(parts)
 
-    # -- parameters --------------------------------------------------------------------------------------------------
-
-    def parameters(self, node: Repeat, k: Continuation, place: Place) -> Expr:
-        """A list of parameters: each property at most once, required ones always."""
-        assert place.tool is not None
-        schema = self.schema(place.tool)
-        alternatives = schema.members(place.tool.parameters)
-        one, separator = _list_of(node)
-        after: Continuation = (node, k)
-        ways = []
-        for members in alternatives:
-            declared = self.declared(one, after, members, place)
-            if declared is not None:
-                between = EMPTY if separator is None else self.expression(separator, (one, k), place)
-                ways.append(self.ordered(declared, between, place.tool.name))
-        return either(ways)
-
-    def declared(self, one: Expression, k: Continuation, members: Members, place: Place) -> tuple[tuple[Expr, bool], ...] | None:
-        """Each property as a parameter, and whether it is required; None when a required one cannot be written."""
-        assert place.tool is not None
-        found: list[tuple[Expr, bool]] = []
-        for member in members.declared:
-            path = f"/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
-            body = self.expression(one, k, replace(place, key=member.name, value=member.value, path=path))
-            if body == NOTHING and member.required:
-                return None
-            if body == NOTHING:
-                self.warnings.append(Relaxed(place.tool.name, path, "properties", "left out: no value of it can be written"))
-            else:
-                found.append((self.builder.define(f"{place.tool.name}-{member.name}", body), member.required))
-        return tuple(found)
-
-    def ordered(self, members: tuple[tuple[Expr, bool], ...], between: Expr, hint: str) -> Expr:
-        if len(members) > _MOST_ORDERS:
-            return self.in_order(members, between, hint)
-        made: dict[tuple[frozenset[int], bool], Expr] = {}
-
-        def rest(left: frozenset[int], first: bool) -> Expr:
-            key = (left, first)
-            if key not in made:
-                ways = []
-                for index in sorted(left):
-                    lead = EMPTY if first else between
-                    ways.append(self.joined([lead, members[index][0], rest(left - {index}, False)]))
-                if not any(members[index][1] for index in left):
-                    ways.append(EMPTY)
-                body = either(ways)
-                made[key] = body if not left else self.builder.define(f"{hint}-parameters", body)
-            return made[key]
-
-        return rest(frozenset(range(len(members))), True)
-
-    def in_order(self, members: tuple[tuple[Expr, bool], ...], between: Expr, hint: str) -> Expr:
-        """In schema order; one rule per property and whether another went before it."""
-        behind: dict[bool, Expr] = {True: EMPTY, False: EMPTY}
-        for body, required in reversed(members):
-            made: dict[bool, Expr] = {}
-            for first in (True, False):
-                whole = self.joined([EMPTY if first else between, body, behind[False]])
-                ways = [whole] if required else [whole, behind[first]]
-                made[first] = self.builder.define(f"{hint}-parameters", either(ways))
-                if between == EMPTY:
-                    made[not first] = made[first]
-                    break
-            behind = made
-        return behind[True]
-
-    # -- values ------------------------------------------------------------------------------------------------------
-
-    def param_value(self, stop: Expression, place: Place) -> Expr:
-        """A value by its schema: strings raw up to the delimiter, other types as JSON."""
-        if place.tool is None or place.value is None:
-            return NOTHING
-        schema = self.schema(place.tool)
-        kinds = schema.types(place.value, place.path)
-        found: list[Expr] = []
-        others = kinds - {"string"}
-        if others:
-            found.append(schema.without_strings(place.value, place.path))
-        if "string" in kinds & place.kinds:
-            raw = self.raw(place, self.stops(stop), others)
-            found += [] if raw is None else [raw]
-        return either([part for part in found if part != NOTHING])
-
-    def json_value(self, place: Place) -> Expr:
-        assert place.tool is not None
-        assert place.value is not None
-        schema = self.schema(place.tool)
-        if "string" in place.kinds:
-            return schema.value(place.value, place.path)
-        return schema.without_strings(place.value, place.path)
-
-    def raw_text(self, node: Expression, place: Place) -> Expr:
-        """A string by its schema, raw up to what its `until` stops at."""
-        assert place.tool is not None
-        assert place.value is not None
-        schema = self.schema(place.tool)
-        if "string" not in schema.types(place.value, place.path) & place.kinds:
-            return NOTHING
-        language = self.stops(node.delimiter) if isinstance(node, Until) else free_text(node, self.rules, exact=True)
-        raw = self.raw(place, language, frozenset())
-        return NOTHING if raw is None else raw
-
-    def stops(self, stop: Expression) -> Automaton:
-        """Texts in front of delimiter ``stop``."""
-        key = ("stops", id(stop))
-        if key not in self.cache:
-            try:
-                self.cache[key] = until(self.delimiter(stop, NOTHING))
-            except TooLarge as error:
-                raise EmitError(f"{stop.span.where}: {error}") from None
-        return self.cache[key]
-
-    def raw(self, place: Place, within: Automaton, others: frozenset[str]) -> Expr | None:
-        """A raw string by its schema; plain ones of one delimiter are one rule."""
-        assert place.tool is not None
-        assert place.value is not None
-        schema = self.schema(place.tool)
-        if not _plain(place.value):
-            return schema.raw_text(place.value, within, place.path, others)
-        key = (id(within), others)
-        if key not in self._raw:
-            self._raw[key] = schema.raw_text(place.value, within, place.path, others)
-        return self._raw[key]
-
-    def dialect_value(self, name: str, place: Place) -> Expr:
-        """A value, or the whole arguments, in the dialect of a library."""
-        assert place.tool is not None
-        key = f"{place.tool.name}\0{name}"
-        if key not in self._dialects:
-            shared = self._dialects.get(name)
-            if shared is None:
-                blank = Rep(Text(" "), 0, 1)
-                dialect = dialect_of(name, self.rules, blank)
-                shared = SchemaLowering(
-                    self.builder, dialect, warnings=self.warnings, strict=self.request.strict, most_extras=1
-                )
-                self._dialects[name] = shared
-            self._dialects[key] = shared.under(place.tool.parameters, place.tool.name)
-        lowering = self._dialects[key]
-        if place.value is not None:
-            return lowering.value(place.value, place.path)
-        return lowering.object(place.tool.parameters)
-
 
 def _begins_with(text: str, language: Automaton) -> bool:
     """Whether a match of the language begins ``text``."""
     return any(language.matches(text[:end]) for end in range(len(text) + 1))
-
-
-def matched(node: Expression) -> Iterator[Expression]:
-    """``node`` and what is below it, without delimiters and predicates: they match no text of their own."""
-    yield node
-    if not isinstance(node, Until | ParamValue | And | Not):
-        for child in children(node):
-            yield from matched(child)
-
-
-def _holds(node: Expression, label: str, rules: Rules) -> bool:
-    """Whether a match of ``node`` may have the label."""
-    seen: set[str] = set()
-    todo = [node]
-    while todo:
-        for part in matched(todo.pop()):
-            if isinstance(part, Label) and part.name == label:
-                return True
-            if isinstance(part, Reference) and part.name not in seen:
-                seen.add(part.name)
-                todo.append(rules[part.name].expression)
-    return False
-
-
-_ANNOTATIONS = frozenset(("type", "description", "title", "default", "examples", "example"))
-
-
-def _plain(value: Conj) -> bool:
-    """Whether the value is declared by its type alone."""
-    return len(value) == 1 and isinstance(value[0].schema, dict) and set(value[0].schema) <= _ANNOTATIONS
-
-
-def listed(k: Continuation) -> list[Expression]:
-    """The expressions of a continuation in order."""
-    items: list[Expression] = []
-    while k is not None:
-        items.append(k[0])
-        k = k[1]
-    return items
-
-
-def _list_of(node: Repeat) -> tuple[Expression, Expression | None]:
-    """One parameter of a list ``p*``, ``(p sep)*`` or ``(p (sep p)*)?``, and the separator of the last form."""
-    if node.max is None:
-        return node.item, None
-    items = node.item.items if isinstance(node.item, Sequence) else (node.item,)
-    if len(items) == 2 and isinstance(items[1], Repeat) and isinstance(items[1].item, Sequence):
-        inner = items[1].item.items
-        return items[0], Sequence(inner[:-1], node.span)
-    raise EmitError(f"{node.span.where}: a parameter list is p*, (p sep)* or (p (sep p)*)?")
 
 
 def written(node: Expression) -> Expression:
@@ -636,28 +328,3 @@ def written(node: Expression) -> Expression:
         return Never(part.span) if isinstance(part, Tolerate) else part
 
     return rewrite(node, without)
-
-
-def either(ways: list[Expr]) -> Expr:
-    """Any of the expressions, each once."""
-    kept = [way for way in dict.fromkeys(ways) if way != NOTHING]
-    if EMPTY in kept and len(kept) > 1:
-        others = tuple(way for way in kept if way != EMPTY)
-        return Rep(others[0] if len(others) == 1 else Alt(others), 0, 1)
-    return kept[0] if len(kept) == 1 else Alt(tuple(kept))
-
-
-def without_empty(expr: Expr) -> Expr:
-    """An expression without its empty match, where that is one of its alternatives."""
-    match expr:
-        case Rep(item=item, min=0, max=most) if not nullable_inline(item):
-            return item if most == 1 else Rep(item, 1, most)
-        case Alt(alternatives=alternatives):
-            return either([without_empty(part) for part in alternatives if part != EMPTY])
-        case _:
-            return expr
-
-
-def nullable_inline(expr: Expr) -> bool:
-    """Whether ``expr`` matches the empty text without a look at its rule."""
-    return False if isinstance(expr, Ref) else nullable(expr)

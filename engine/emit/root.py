@@ -8,11 +8,13 @@ from ..delimiters import Rules, edge_literals
 from ..loader import Loaded
 from ..machine import Machine
 from ..nodes import Choice, Drop, Expression, Label, Literal, Reference, Repeat, Sequence, walk
-from ..openings import Continuation
+from ..openings import Continuation, listed
 from ..program import Program
 from ..state import Names
 from .derivative import derivative
-from .lower import Calls, Lowering, Place, either, listed
+from .joining import either
+from .lower import Lowering
+from .place import Calls, Place
 from .rules import EMPTY, NOTHING, Alt, Expr, Ref, Seq
 
 
