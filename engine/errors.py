@@ -64,6 +64,9 @@ class ParseError(ChatpegError):
 
     ``pos`` counts code points of ``Parser.input_text``; ``line`` and ``column`` count from 1.
     Two errors are equal when type, position and message are.
+
+    >>> print(ParseError("expected '{'", 11, line=1, column=12))
+    expected '{' at line 1, column 12
     """
 
     def __init__(self, message: str, pos: int, line: int = 0, column: int = 0, expected: tuple[str, ...] = ()) -> None:

@@ -13,6 +13,9 @@ class RegionOpen(NamedTuple):
 
     A text region opens with its first character; a tool call when its name is known, ``captures`` holding the labels
     captured up to then.
+
+    >>> RegionOpen("tool_call", 0, 11, {"name": "now"}).captures["name"]
+    'now'
     """
 
     label: str
@@ -22,7 +25,11 @@ class RegionOpen(NamedTuple):
 
 
 class RegionChunk(NamedTuple):
-    """More of an open region. ``final`` says that ``text`` is part of the region's value verbatim."""
+    """More of an open region. ``final`` says that ``text`` is part of the region's value verbatim.
+
+    >>> RegionChunk("content", "Hi", True).text
+    'Hi'
+    """
 
     label: str
     text: str
@@ -30,7 +37,11 @@ class RegionChunk(NamedTuple):
 
 
 class RegionClose(NamedTuple):
-    """A region ends. ``start`` to ``end`` is its closing delimiter; ``value`` a str, or the `ToolCall`."""
+    """A region ends. ``start`` to ``end`` is its closing delimiter; ``value`` a str, or the `ToolCall`.
+
+    >>> RegionClose("content", 2, 2, "Hi").value
+    'Hi'
+    """
 
     label: str
     start: int
@@ -39,7 +50,11 @@ class RegionClose(NamedTuple):
 
 
 class RegionMalformed(NamedTuple):
-    """An open region did not parse after all; what it read follows as a content region of its own."""
+    """An open region did not parse after all; what it read follows as a content region of its own.
+
+    >>> RegionMalformed("tool_call", 11, 11, ParseError("expected '{'", 11)).error.message
+    "expected '{'"
+    """
 
     label: str
     start: int

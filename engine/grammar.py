@@ -118,6 +118,10 @@ class Grammar:
 
         ``tools`` is an OpenAI-style list; None says that it is not known which tools were offered, so every name is a
         call. Raises `RequestError` for tools, a tool_choice or an option that cannot be used.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind(tools=[{"type": "function", "function": {"name": "now"}}]).tools[0].name
+        'now'
         """
         choice, named = _read_choice(tool_choice)
         for name, value, known in (
@@ -162,11 +166,21 @@ class Grammar:
         return tuple(sorted(given.items()))
 
     def parse(self, text: str, *, partial: bool = False, strict: bool = False, prompt: str | None = None) -> Message:
-        """`Chat.parse` of a request whose tools are not known."""
+        """`Chat.parse` of a request whose tools are not known.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").parse("Hi <tool", partial=True).content
+        'Hi'
+        """
         return self.bind().parse(text, partial=partial, strict=strict, prompt=prompt)
 
     def parser(self, prompt: str | None = None) -> Parser:
-        """`Chat.parser` of a request whose tools are not known."""
+        """`Chat.parser` of a request whose tools are not known.
+
+        >>> import chatpeg
+        >>> [event.text for event in chatpeg.load("hermes").parser().feed("Hi") if hasattr(event, "text")]
+        ['Hi']
+        """
         return self.bind().parser(prompt)
 
 
@@ -193,7 +207,13 @@ def _frozen(name: str, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chat:
-    """A grammar bound to one request. Immutable; cached by equal arguments; picklable."""
+    """A grammar bound to one request. Immutable; cached by equal arguments; picklable.
+
+    >>> import chatpeg
+    >>> chat = chatpeg.load("hermes").bind(tools=[{"type": "function", "function": {"name": "now"}}])
+    >>> chat.parse('<tool_call>{"name": "now", "arguments": {}}</tool_call>').tool_calls[0].name
+    'now'
+    """
 
     grammar: Grammar
     options: Options
@@ -249,11 +269,20 @@ class Chat:
         """A parser for one reply. ``prompt``: what the model was given; its text behind the last anchor is fed first.
 
         None stands for what the chat template writes by default (``%prefill``), ``""`` for nothing.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind().parser(prompt="<|im_start|>assistant\\nSure").input_text
+        'Sure'
         """
         return Parser(self.setup, self.fed(prompt))
 
     def fed(self, prompt: str | None) -> str:
-        """The text of ``prompt`` behind the last ``%prompt`` anchor in it; all of it if there is no anchor in it."""
+        """The text of ``prompt`` behind the last ``%prompt`` anchor in it; all of it if there is no anchor in it.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind().fed("<|im_start|>assistant\\nSure")
+        'Sure'
+        """
         if prompt is None:
             return self.grammar.loaded.prefill
         if not isinstance(prompt, str):
@@ -266,6 +295,10 @@ class Chat:
 
         ``partial``: more may come, so half a delimiter is held back. ``strict``: `ParseError` at the first place where
         the text was not canonical and complete; the message is the same. Without ``strict`` no text raises.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind().parse("Hello").content
+        'Hello'
         """
         if not isinstance(text, str):
             raise TypeError(f"parse() takes a str, not {type(text).__name__}; decode bytes first")
@@ -278,7 +311,12 @@ class Chat:
         return parser.message
 
     def gbnf(self, prompt: str | None = None) -> Constraint:
-        """The grammar for llama.cpp, for output that follows ``prompt``. Raises `EmitError` where none can be made."""
+        """The grammar for llama.cpp, for output that follows ``prompt``. Raises `EmitError` where none can be made.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind(tools=[{"type": "function", "function": {"name": "now"}}]).gbnf().triggers
+        ('<tool_call>',)
+        """
         return self.emit("gbnf", prompt)
 
     def lark(self, prompt: str | None = None) -> Constraint:
@@ -294,7 +332,12 @@ class Chat:
         return self.emit("structural_tag", prompt)
 
     def emit(self, target: str, prompt: str | None = None) -> Constraint:
-        """The grammar for ``target``; made once for equal prompts."""
+        """The grammar for ``target``; made once for equal prompts.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").bind(tools=[]).emit("ebnf").grammar is None
+        True
+        """
         from .emission import PRINTERS, constraint  # noqa: PLC0415 - who only parses does not pay for the emitter
 
         if target not in PRINTERS:

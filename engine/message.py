@@ -52,7 +52,11 @@ def _to_openai(call: ToolCall, index: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of the input that is not in a field: code points ``start`` to ``end``, and their text."""
+    """A piece of the input that is not in a field: code points ``start`` to ``end``, and their text.
+
+    >>> Span(0, 2, "Hi").text
+    'Hi'
+    """
 
     start: int
     end: int
@@ -61,7 +65,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A region that did not parse: its label, where it stands, its raw text, and why."""
+    """A region that did not parse: its label, where it stands, its raw text, and why.
+
+    >>> Malformed("tool_call", 0, 11, "<tool_call>", ParseError("expected '{'", 11)).error.pos
+    11
+    """
 
     label: str
     start: int
@@ -76,6 +84,9 @@ class Message:
 
     ``fields`` are a format's own text labels; ``complete`` is false when the output ended inside a construct, and in
     every partial message.
+
+    >>> Message("Hi").content, Message("Hi").tool_calls
+    ('Hi', ())
     """
 
     content: str | None = None

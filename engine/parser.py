@@ -75,6 +75,10 @@ class Parser:
         """Take the next piece of the reply; returns what it settles.
 
         Raises `TypeError` for anything but a str and `StateError` after `finish`. Never raises for what a model wrote.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").parser().feed("Hi <tool")[1:]
+        [RegionChunk(label='content', text='Hi', final=True)]
         """
         plain = self._plain
         if plain is not None and type(chunk) is str and chunk:
@@ -106,7 +110,13 @@ class Parser:
         return self._advance(chunk) if chunk else []
 
     def finish(self) -> list[Event]:
-        """Say that the reply is over; returns the remaining events. Raises `StateError` when called twice."""
+        """Say that the reply is over; returns the remaining events. Raises `StateError` when called twice.
+
+        >>> import chatpeg
+        >>> parser = chatpeg.load("hermes").parser()
+        >>> [type(event).__name__ for event in (*parser.feed("Hi"), *parser.finish())]
+        ['RegionOpen', 'RegionChunk', 'RegionClose']
+        """
         if self._done:
             raise StateError("finish() was called before")
         if self._plain is not None:
