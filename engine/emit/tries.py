@@ -13,7 +13,14 @@ def factored(alternatives: list[Expr]) -> Expr:
     >>> factored([Text("ab"), Text("ac")])
     Seq(items=(Text(text='a'), Alt(alternatives=(Text(text='b'), Text(text='c')))))
     """
-    return _factored([_split(expr) for expr in dict.fromkeys(alternatives)])
+    rows = [list(expr.items) if isinstance(expr, Seq) else [expr] for expr in dict.fromkeys(alternatives)]
+    common: list[Expr] = []
+    # What all begin with, blanks for one, stands before the trie.
+    while len(rows) > 1 and all(row and not isinstance(row[0], Text) and row[0] == rows[0][0] for row in rows):
+        common.append(rows[0][0])
+        rows = [row[1:] for row in rows]
+    trie = _factored([_split(_joined("", tuple(row))) for row in rows])
+    return Seq((*common, *(trie.items if isinstance(trie, Seq) else (trie,)))) if common else trie
 
 
 def _split(expr: Expr) -> tuple[str, tuple[Expr, ...]]:
