@@ -213,9 +213,19 @@ class Sampler:
         data = (_Token * len(ids))()
         for entry, token in zip(data, ids, strict=True):
             entry.id = token
-        listed = _Tokens(data, len(ids), -1, False)
-        self._apply(self.sampler, c.byref(listed))
+        self.mask(data)
         return [entry.id for entry in data if entry.logit != float("-inf")]
+
+    def mask(self, data: Any) -> None:
+        """Set the logits of those that may not come next to minus infinity."""
+        self._apply(self.sampler, c.byref(_Tokens(data, len(data), -1, False)))
+
+    def candidates(self) -> Any:
+        """Every token of the vocabulary, for `mask`."""
+        data = (_Token * self.vocabulary.size)()
+        for token, entry in enumerate(data):
+            entry.id = token
+        return data
 
     def accept(self, token: int) -> None:
         """Go on behind a token that is allowed; any other ends the process."""
@@ -279,6 +289,27 @@ class Model(Vocabulary):
             tokens = [token]
         self._free(chain)
         return written.decode("utf-8", "replace"), ended
+
+
+class _Text(c.Structure):
+    """libstdc++'s ``std::string``."""
+
+    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t), ("room", c.c_size_t * 2)]
+
+
+def converted(schema: str) -> str:
+    """The grammar that llama.cpp itself makes of a JSON schema. One that it refuses ends the process."""
+    (path,) = library().directory.glob("libllama-common.so*")
+    common = c.CDLL(str(path), mode=c.RTLD_GLOBAL)
+    parse = common["_ZN11common_json5parseERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"]
+    convert = common["_Z22json_schema_to_grammarB5cxx11RK11common_jsonb"]
+    parse.restype = convert.restype = None
+    raw = schema.encode()
+    buffer, json, out = c.create_string_buffer(raw), c.create_string_buffer(256), _Text()
+    text = _Text(c.addressof(buffer), len(raw))
+    parse(c.byref(json), c.byref(text))
+    convert(c.byref(out), c.byref(json), c.c_bool(True))
+    return c.string_at(out.data, out.size).decode()
 
 
 def isolated(work: Callable[[], Any], seconds: float = 60) -> Any:

@@ -32,15 +32,16 @@ def special_tokens() -> list[str]:
     return sorted({token for name in shipped() for token in chatpeg.load(name).loaded.tokens})
 
 
-def path(*, vocabulary_only: bool) -> Path:
-    """The model's file, made when it is first asked for."""
-    made_of = repr((special_tokens(), PIECES, SPLIT, BIAS, Path(__file__).read_bytes()))
+def path(*, vocabulary_only: bool, words: Iterable[str] = ()) -> Path:
+    """The model's file, made when it is first asked for; ``words`` are further tokens."""
+    words = tuple(words)
+    made_of = repr((special_tokens(), PIECES, SPLIT, BIAS, Path(__file__).read_bytes(), words))
     name = f"tiny-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}-{vocabulary_only}.gguf"
     found = cache() / name
     if not found.exists():
         python_packages()
         part = found.with_suffix(f".{os.getpid()}")  # another process may be making it too
-        _write(part, vocabulary_only=vocabulary_only)
+        _write(part, words, vocabulary_only=vocabulary_only)
         part.rename(found)
     return found
 
@@ -53,18 +54,22 @@ def _byte_names() -> dict[int, str]:
     return {byte: chr(byte) for byte in printable} | {byte: chr(256 + index) for index, byte in enumerate(others)}
 
 
-def _entries() -> dict[str, tuple[str, bytes]]:
+def _entries(words: tuple[str, ...]) -> dict[str, tuple[str, bytes]]:
     """The vocabulary: for each token's spelling its kind and its bytes."""
-    plain: Iterable[bytes] = (*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in PIECES), *SPLIT)
+    plain: Iterable[bytes] = (
+        *(bytes([byte]) for byte in range(256)),
+        *(piece.encode() for piece in PIECES + words),
+        *SPLIT,
+    )
     found = {"".join(_byte_names()[byte] for byte in raw): ("NORMAL", raw) for raw in plain}
     found |= {text: ("CONTROL", text.encode()) for text in CONTROL}
     return found | {text: ("USER_DEFINED", text.encode()) for text in special_tokens()}
 
 
-def _write(path: Path, *, vocabulary_only: bool) -> None:
+def _write(path: Path, words: tuple[str, ...], *, vocabulary_only: bool) -> None:
     import gguf  # noqa: PLC0415  # there when it was fetched
 
-    entries = _entries()
+    entries = _entries(words)
     names = list(entries)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name("tiny")
