@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .program import (
-    LOG_CLOSE,
-    LOG_FRAME,
-    LOG_FRAME_END,
-    LOG_OPEN,
-    LOG_SPAN,
-)
+from .program import LOG_CLOSE, LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_SPAN
 from .state import LogEntry, State
 
 _SHAPED = re.compile(r"[^\s\"'<>]{1,128}+")

@@ -9,19 +9,7 @@ from __future__ import annotations
 from . import program as op
 from .delimiters import edge_literals
 from .markup import Markup
-from .nodes import (
-    Choice,
-    Commit,
-    Drop,
-    Expression,
-    Label,
-    Literal,
-    Reference,
-    Repeat,
-    Rule,
-    Sequence,
-    Tolerate,
-)
+from .nodes import Choice, Commit, Drop, Expression, Label, Literal, Reference, Repeat, Rule, Sequence, Tolerate
 from .openings import Continuation
 from .program import Program, Site
 from .search import Opening, Search

@@ -5,16 +5,7 @@ from __future__ import annotations
 from . import program as op
 from .delimiters import before_commit, flat, openings
 from .fusion import Fused
-from .nodes import (
-    And,
-    Expression,
-    Label,
-    ParamValue,
-    Reference,
-    Sequence,
-    Terminal,
-    Until,
-)
+from .nodes import And, Expression, Label, ParamValue, Reference, Sequence, Terminal, Until
 from .openings import Continuation
 from .search import Search
 from .settling import Open, Target

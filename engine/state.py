@@ -10,13 +10,7 @@ from typing import Any
 import regex
 
 from .jsonscan import JsonScan
-from .program import (
-    LOG_RECOVER,
-    RETRY,
-    UNTIL,
-    Program,
-    Site,
-)
+from .program import LOG_RECOVER, RETRY, UNTIL, Program, Site
 from .search import Search
 
 

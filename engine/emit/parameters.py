@@ -6,12 +6,7 @@ from dataclasses import replace
 
 from ..delimiters import Rules
 from ..errors import EmitError
-from ..nodes import (
-    Expression,
-    Repeat,
-    Sequence,
-    Until,
-)
+from ..nodes import Expression, Repeat, Sequence, Until
 from ..openings import Continuation
 from ..request import Tool
 from .automaton import Automaton, TooLarge, until

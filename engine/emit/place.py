@@ -8,16 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ..delimiters import Rules
-from ..nodes import (
-    And,
-    Expression,
-    Label,
-    Not,
-    ParamValue,
-    Reference,
-    Until,
-    children,
-)
+from ..nodes import And, Expression, Label, Not, ParamValue, Reference, Until, children
 from ..request import Tool
 from .schema_facts import KINDS, Conj
 
