@@ -97,6 +97,8 @@ class Emission:
             return self.nothing()
         if self.wanted.tool_choice in ("required", "named"):
             return self.eager(self.behind_prompt(self.many, content=False))
+        if self.start.in_section:
+            return self.eager(self.behind_prompt(Calls.ANY if self.wanted.parallel else Calls.ONE, content=True))
         if self.start.in_call:
             return self.eager(self.behind_prompt(self.many, content=True))
         return self.lazy()

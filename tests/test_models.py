@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import chatpeg
+import pytest
 
 MODELS = {
     "hermes": "NousResearch/Hermes-2-Pro-Llama-3-8B NousResearch/Hermes-3-Llama-3.1-8B Qwen/Qwen2.5-7B-Instruct "
@@ -50,7 +49,7 @@ PAIRS = [(name, model) for name, models in MODELS.items() for model in models.sp
 @pytest.mark.parametrize(("name", "model"), PAIRS, ids=[model for _, model in PAIRS])
 def test_a_model_finds_its_format(name: str, model: str) -> None:
     """By its name on the Hub, without its organisation, in any case, and as the file of a quantisation."""
-    bare = model.split("/")[-1]
+    bare = model.rsplit("/", maxsplit=1)[-1]
     for spelling in (model, bare, model.lower(), bare.upper(), f"{bare}-Q4_K_M.gguf", f"unsloth/{bare}-GGUF"):
         assert chatpeg.for_model(spelling).name == name
 

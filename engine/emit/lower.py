@@ -289,10 +289,13 @@ class Lowering(Parameters):
             case "JSON_VALUE":
                 return NOTHING if place.value is None else self.json_value(place)
             case _:
-                return NOTHING if place.key is None else self.param_name(values.spelled(node.dialect, place.key), k)
+                return NOTHING if place.key is None else self.param_name(node.dialect, place.key, k)
 
-    def param_name(self, key: str, k: Continuation) -> Expr:
+    def param_name(self, dialect: str, name: str, k: Continuation) -> Expr:
         """A parameter's name, if reading stops behind it and not before."""
+        if dialect == "python" and not name.isidentifier():
+            return NOTHING
+        key = values.spelled(dialect, name)
         ends = [text for text in beginnings.of(k, self.written, None, bool) or () if text != beginnings.END]
         return NOTHING if any(text in key for text in ends if text) else Text(key)
 

@@ -20,11 +20,15 @@ from .rules import EMPTY, NOTHING, Alt, Expr, Ref, Seq
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is still to be matched behind a prompt: ``rest``, of which ``read`` has been written; inside a call or not."""
+    """What is still to be matched behind a prompt: ``rest``, of which ``read`` has been written.
+
+    ``in_call``: a call is open; ``in_section``: a trigger rule is, so no trigger will come.
+    """
 
     rest: Continuation
     read: str
     in_call: bool
+    in_section: bool = False
 
 
 def behind(program: Program, names: Names, start: str, loaded: Loaded, prompt: str) -> Start:
@@ -36,15 +40,17 @@ def behind(program: Program, names: Names, start: str, loaded: Loaded, prompt: s
     else:
         return Start((Reference(start, loaded.rules[start].span), None), "", False)
     scope = machine.scopes
+    in_section = False
     while scope is not None and not scope.call:
+        in_section = in_section or (scope.committed and scope.site.name in loaded.triggers)
         scope = scope.parent
     if scope is not None:
         return Start(program.places[scope.site.enters[0]], prompt[scope.start :], True)
     if machine.choices:
         other, pos = machine.choices[0][:2]
         k = program.choices.get(other) or program.places.get(other - 1)
-        return Start(k, prompt[pos:], False)
-    return Start(program.places.get(machine.pc), prompt[machine.pos :], False)
+        return Start(k, prompt[pos:], False, in_section)
+    return Start(program.places.get(machine.pc), prompt[machine.pos :], False, in_section)
 
 
 class Roots:

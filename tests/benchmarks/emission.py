@@ -193,10 +193,11 @@ def value_of(schema: dict[str, Any], known: dict[str, str]) -> str:
 
 
 def words() -> list[str]:
-    """A vocabulary for the masks: words and their beginnings from the recorded replies."""
-    text = "".join(file.read_text("utf-8") for file in sorted((TESTS / "corpus").glob("*.txt")))
-    found = dict.fromkeys(re.findall(r" ?\w+|[^\w\s]+|\s+", text))
-    return list(dict.fromkeys(word[:k] for word in found for k in range(1, min(len(word), 16) + 1)))
+    """A vocabulary for the masks: words and their beginnings from the recorded replies and from Python's own library."""
+    files = [*sorted((TESTS / "corpus").glob("*.txt")), *sorted(Path(json.__file__).parent.parent.glob("[a-p]*.py"))]
+    text = "".join(file.read_text("utf-8") for file in files)
+    found = dict.fromkeys(re.findall(r" ?[^\W_]+|[^\w\s]+|\s+", text))
+    return list(dict.fromkeys(word[:k] for word in found for k in range(1, min(len(word), 16) + 1)))[:32_000]
 
 
 def measured(grammar: str, text: str, vocabulary: Vocabulary) -> tuple[list[int], list[float]]:

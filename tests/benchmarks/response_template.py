@@ -15,7 +15,7 @@ from chatpeg import response_template as ours
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "response_template"))
 
-from template_samples import BARE_KEYS, THINK_JSON, XML_CALLS  # noqa: E402 - of the tests beside
+from template_samples import BARE_KEYS, THINK_JSON, XML_CALLS
 
 PROSE = ("The quick brown fox jumps over the lazy dog. It is 3 < 4, says he.\n" * 130)[:8192]
 MIXED = f"<think>{PROSE[:4096]}</think>{PROSE[:4096]}"

@@ -196,7 +196,6 @@ def test_a_prompt_that_ends_inside_a_call(format_id: str, choice: str, last: str
         assert not wanted.allows(text), text
 
 
-@pytest.mark.xfail(strict=True, reason="only a prompt inside a call counts, not one between the calls of a section")
 @pytest.mark.parametrize("format_id", ["lfm2", "kimi-k2", "deepseek-v3.1", "minimax-m2"])
 def test_a_prompt_that_ends_between_the_calls_of_a_section(format_id: str) -> None:
     call = weather(format_id)
