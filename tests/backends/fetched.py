@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -55,8 +56,12 @@ def llama_library() -> Path:
         if not found.exists():
             _run("npm", "pack", "--silent", NPM)
             (packed,) = cache().glob("node-llama-cpp-linux-x64-*.tgz")
+            unpacked = cache() / "unpacked"
+            for half in (unpacked, cache() / "package"):
+                shutil.rmtree(half, ignore_errors=True)  # of a run that was interrupted
             with tarfile.open(packed) as archive:
-                archive.extractall(cache(), filter="data")
+                archive.extractall(unpacked, filter="data")
+            (unpacked / "package").rename(cache() / "package")
     return found
 
 

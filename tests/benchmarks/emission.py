@@ -88,7 +88,7 @@ def report_making(*, closed: bool) -> None:
     counts = (25, 50, 100, 200)
     print(f"\nbind and gbnf in ms, ten parameters a tool, {'closed' if closed else 'open'} objects")
     print(
-        f"{'':14} {'first of a process':>19} {'new tools':>10} {'equal tools':>12}   new tools: "
+        f"{'':14} {'new format and tools':>20} {'new tools':>10} {'equal tools':>12}   new tools: "
         + "".join(f"{n:>8}" for n in counts)
     )
     for name in FORMATS:
@@ -108,7 +108,7 @@ def report_making(*, closed: bool) -> None:
         grammar.bind(tools=tools).gbnf()
         again = fastest(lambda grammar=grammar, tools=tools: grammar.bind(tools=tools).gbnf())  # type: ignore[misc]
         growth = "".join(f"{other(count) * 1e3:8.1f}" for count in counts)
-        print(f"{name:14} {first * 1e3:19.1f} {new * 1e3:10.1f} {again * 1e3:12.3f} {'':13} {growth}")
+        print(f"{name:14} {first * 1e3:20.1f} {new * 1e3:10.1f} {again * 1e3:12.3f} {'':13} {growth}")
 
 
 # How fast llama.cpp samples under it
