@@ -46,8 +46,8 @@ class Constraint:
     def vllm(self) -> dict[str, Any]:
         """The fields of a vLLM request (checked with 0.33; ``extra_body`` of an OpenAI client), chat or completion.
 
-        A structural tag and EBNF are for its xgrammar backend, Lark for ``guidance``. Under EBNF xgrammar is not given
-        the special tokens there, nor guidance under Lark: where a format is written in them use a structural tag. Send
+        A structural tag and EBNF are for its xgrammar backend, Lark for ``guidance``. Neither EBNF nor Lark lets the
+        model write special tokens there: where the delimiters of a format are such, use a structural tag. Send
         ``skip_special_tokens: False`` with it, else the reply comes without them.
         """
         if self.grammar is None:
