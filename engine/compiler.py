@@ -68,6 +68,7 @@ class Compiler(Markup):
         dialect, outer = self.dialect, self.site
         self.dialect, self.site = rule.dialect, site
         self.in_call = self.in_call and not site.call
+        self.beginning = rule.display or self.beginning
         if site.frame or site.scope:
             self.places[len(self.code)] = (Reference(rule.name, rule.span), k)
             site.enters.append(len(self.code))

@@ -97,11 +97,16 @@ class Emission:
             return self.nothing()
         if self.wanted.tool_choice in ("required", "named"):
             return self.eager(self.behind_prompt(self.many, content=False))
-        if self.start.in_section:
+        if self.start.in_section or self.triggered():
             return self.eager(self.behind_prompt(Calls.ANY if self.wanted.parallel else Calls.ONE, content=True))
         if self.start.in_call:
             return self.eager(self.behind_prompt(self.many, content=True))
         return self.lazy()
+
+    def triggered(self) -> bool:
+        """Whether the prompt ends with a trigger, and what it begins is not settled."""
+        words, _ = trigger_words(self.wanted.loaded, self.wanted.rules)
+        return any(word in self.start.read for word in words)
 
     @property
     def many(self) -> Calls:

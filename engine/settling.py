@@ -84,6 +84,7 @@ class Settling:
         self.predicate = 0
         self.plain = False
         self.tolerating = 0
+        self.beginning = ""
         self.text_label: Label | None = None
         span = next(iter(rules.values())).span
         self.anything: Continuation = (Until(Never(span), span), None)
@@ -101,7 +102,9 @@ class Settling:
         """Write an instruction that can fail, with the words an error uses for it."""
         # Blanks and tolerated forms are not what a model should have written; a fused pattern does not see them fail.
         if not self.tolerating and not (isinstance(node, Class) and not node.negated and charset.blank(node.ranges)):
-            self.shows[len(self.code)] = shown(node)
+            # A rule that has a name for errors is what was expected where it could not even begin.
+            self.shows[len(self.code)] = self.beginning or shown(node)
+        self.beginning = ""
         self.code.append(instruction)
 
     def place(self, target: Target) -> None:
