@@ -91,7 +91,12 @@ def _command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add(commands, "list", _list, "the shipped formats, their other names and their models")
     check = _add(commands, "check", _check, "every problem of grammar files, and how much text each label holds back")
-    check.add_argument("files", metavar="FILE", nargs="+", help="a .peg file, a response template (.json), or the name of a shipped format")
+    check.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a .peg file, a response template (.json), or the name of a shipped format",
+    )
     _add_parse(_add(commands, "parse", _parse, "a reply as a message, in JSON, or as events"))
     _add_emit(_add(commands, "emit", _emit, "the grammar that keeps a sampler inside the format"))
     _add_request(_add(commands, "trace", _trace, "a reply, coloured by what became of each character"))

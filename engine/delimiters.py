@@ -186,7 +186,9 @@ def spellings(node: Expression, rules: Rules) -> frozenset[str] | None:
             return frozenset(("",))
         case Sequence(items=items):
             parts = [spellings(item, rules) for item in items]
-            return None if any(part is None for part in parts) else _joined([part for part in parts if part is not None])
+            return (
+                None if any(part is None for part in parts) else _joined([part for part in parts if part is not None])
+            )
         case Choice(alternatives=alternatives):
             known = [spellings(item, rules) for item in alternatives if not isinstance(item, Tolerate)]
             if not known or any(part is None for part in known):

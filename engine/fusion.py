@@ -126,7 +126,16 @@ class Fusion:
             case End() | Tolerate() | Never():
                 return _FAILS
             case (
-                Label() | Until() | Commit() | Drop() | Permute() | Same() | Terminal() | ParamValue() | Reference() | Call()
+                Label()
+                | Until()
+                | Commit()
+                | Drop()
+                | Permute()
+                | Same()
+                | Terminal()
+                | ParamValue()
+                | Reference()
+                | Call()
             ):
                 raise NotRegular
             case _:
@@ -250,7 +259,11 @@ def _shortest(node: Expression) -> Expression:
 
 
 def _grouped(source: str) -> str:
-    return source if len(source) == 1 or (source.startswith("[") and source.endswith("]") and source.count("[") == 1) else f"(?:{source})"
+    return (
+        source
+        if len(source) == 1 or (source.startswith("[") and source.endswith("]") and source.count("[") == 1)
+        else f"(?:{source})"
+    )
 
 
 def _ranges(node: Class | Any) -> charset.Ranges:

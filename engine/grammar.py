@@ -380,7 +380,9 @@ def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
         found = by_name.get(tool)
         return found is not None and found.parameter(key).types == _STRING
 
-    properties = None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
+    properties = (
+        None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
+    )
     return Names(slots, only_text, properties, values.unspelled)
 
 

@@ -48,7 +48,9 @@ class Markup(Terminals):
     def scanned_branch(self, item: Expression, k: Continuation, opened: list[Open], own: Open) -> bool:
         """An alternative that begins with a run of markup which excludes the others: no choice where the run is found."""
         dialect = self.dialect
-        while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
+        while (
+            isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name])
+        ):
             self.dialect = self.rules[item.name].dialect
             item = self.rules[item.name].expression
         items: list[Expression] = list(item.items) if isinstance(item, Sequence) else [item]
@@ -79,7 +81,9 @@ class Markup(Terminals):
     def take(self, node: Label) -> Target | None:
         """Try a label whose text is one piece at once."""
         item = node.item
-        while isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name]):
+        while (
+            isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name])
+        ):
             item = self.rules[item.name].expression
         if self.predicate:
             return None

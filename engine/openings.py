@@ -96,7 +96,9 @@ class Openings:
                 return True
             for chars, target in self._step(mine):
                 if target is self._done:
-                    if any(chars == ALL if theirs is None else charset.overlap(chars, c) for c, theirs in self._step(other)):
+                    if any(
+                        chars == ALL if theirs is None else charset.overlap(chars, c) for c, theirs in self._step(other)
+                    ):
                         return True
                     continue
                 if target is None:
@@ -179,7 +181,9 @@ class Openings:
                 return self._open_repeat(node, rest, active)
             case And(item=Class() | Any() as one):
                 chars = self._open_expression(one, rest, active)[0][0]
-                return [(charset.common(chars, theirs), target) for theirs, target in self._open(rest, active) if target]
+                return [
+                    (charset.common(chars, theirs), target) for theirs, target in self._open(rest, active) if target
+                ]
             case And() | Not() | Commit():
                 return self._open(rest, active)
             case Label(item=item) | Tolerate(item=item) | Drop(item=item):
@@ -189,7 +193,9 @@ class Openings:
             case Permute(separator=separator, items=items):
                 parts = tuple(item.item if isinstance(item, Repeat) and item.max is None else item for item in items)
                 any_part = self._made(("permute", id(node)), Choice((*parts, separator), node.span))
-                return self._open(self._cell(self._made(("many", id(node)), Repeat(any_part, 0, None, node.span)), rest), active)
+                return self._open(
+                    self._cell(self._made(("many", id(node)), Repeat(any_part, 0, None, node.span)), rest), active
+                )
             case Terminal(name="TOOL_ARGUMENTS"):
                 behind = self._made(("text", id(node)), Until(node, node.span))
                 return [(((ord("{"), ord("{")),), self._cell(behind, rest))]
@@ -202,7 +208,9 @@ class Openings:
             case _:
                 assert_never(node)
 
-    def _open_repeat(self, node: Repeat, rest: State, active: set[tuple[int, int]]) -> list[tuple[Ranges, State | None]]:
+    def _open_repeat(
+        self, node: Repeat, rest: State, active: set[tuple[int, int]]
+    ) -> list[tuple[Ranges, State | None]]:
         again = rest
         if node.max is None and node.min == 0:
             again = self._cell(node, rest)

@@ -118,12 +118,20 @@ class Search:
             bound = low if most is None else max(low, hit - most)
             while begin > bound and text[begin - 1] in blanks:
                 begin -= 1
-            cut = begin == low and not fresh and low > 0 and (most is None or hit - begin < most) and text[low - 1] in blanks
+            cut = (
+                begin == low
+                and not fresh
+                and low > 0
+                and (most is None or hit - begin < most)
+                and text[low - 1] in blanks
+            )
             if begin < first and not cut:
                 first = begin
         return first
 
-    def hold(self, text: str, low: int, start: int, known: tuple[int, int] = (0, 0)) -> tuple[int, int, tuple[int, int]]:
+    def hold(
+        self, text: str, low: int, start: int, known: tuple[int, int] = (0, 0)
+    ) -> tuple[int, int, tuple[int, int]]:
         """What to hold back at the end of ``text``, in which no literal stands behind ``start``.
 
         Returns the first position held, where the search for literals goes on, and the run of blanks held.

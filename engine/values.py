@@ -104,9 +104,7 @@ def _integer(text: str) -> Any:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
-_long_decoder = json.JSONDecoder(
-    object_pairs_hook=_no_duplicates, parse_constant=_no_constants, parse_int=_integer
-)
+_long_decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants, parse_int=_integer)
 
 
 def decode(text: str) -> Any:
@@ -148,7 +146,9 @@ def strict_json(text: str) -> str:
     return text
 
 
-_ESCAPE_RUN = regex.compile(r"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
+_ESCAPE_RUN = regex.compile(
+    r"(?<!\\)(?:\\\\)*+(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 
 def _rewritten(text: str) -> str:

@@ -796,7 +796,9 @@ def test_loaded_is_frozen_and_picklable():
 
 
 WITH_PLAIN_RULES = [
-    path for path in sorted(shipped_directory().glob("lib/*.peg")) if re.search(r"^\w+ *=", path.read_text("utf-8"), re.MULTILINE)
+    path
+    for path in sorted(shipped_directory().glob("lib/*.peg"))
+    if re.search(r"^\w+ *=", path.read_text("utf-8"), re.MULTILINE)
 ]
 
 

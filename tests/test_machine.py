@@ -167,8 +167,6 @@ def test_same_is_the_text_captured_last_in_this_rule_instance() -> None:
     assert calls(written(SAME_KEY), "<f><a>1</a><b>2</b></f>") == [("f", '{"a": 1, "b": 2}')]
 
 
-
-
 def test_same_sees_a_label_inside_another() -> None:
     """The call's name is captured in this rule instance although `tool_call` has closed."""
     assert calls(written(SAME), "<f><a>1</a><b>2</b></f>") == [("f", '{"a": 1, "b": 2}')]

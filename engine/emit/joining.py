@@ -33,7 +33,9 @@ class Joining:
         """A run of blanks: bounded, so that no model writes blanks for ever."""
         blanks, most = run
         if least:
-            return Rep(Chars(charset.normal(tuple((ord(c), ord(c)) for c in blanks))), least, max(least, min(most or 2, 2)))
+            return Rep(
+                Chars(charset.normal(tuple((ord(c), ord(c)) for c in blanks))), least, max(least, min(most or 2, 2))
+            )
         if " " in blanks and "\n" in blanks and most is None:
             lines = Seq((Rep(Text("\n"), 1, 2), Rep(Text(" "), 0, 20)))
             ref = self.builder.define("blank", Rep(Alt((Text(" "), lines)), 0, 1))

@@ -69,7 +69,12 @@ def _value_rule(name: str, rules: Rules) -> str:
 
 def _alternatives(node: Expression) -> list[Expression]:
     items = node.alternatives if isinstance(node, Choice) else (node,)
-    return [part for item in items if not isinstance(item, Tolerate) for part in ([item] if not isinstance(item, Choice) else _alternatives(item))]
+    return [
+        part
+        for item in items
+        if not isinstance(item, Tolerate)
+        for part in ([item] if not isinstance(item, Choice) else _alternatives(item))
+    ]
 
 
 def _read(node: Expression, rules: Rules, found: _Found) -> None:
@@ -90,6 +95,7 @@ def _read(node: Expression, rules: Rules, found: _Found) -> None:
 
 def _opened(node: Expression, rules: Rules) -> Expression:
     """``node`` with the references that do not lead to a value opened once, so that its labels are in sight."""
+
     def opened(part: Expression) -> Expression:
         if isinstance(part, Reference):
             inner = rules[part.name].expression
@@ -149,7 +155,11 @@ def _spellings(node: Expression, label: str, rules: Rules) -> list[Spelling]:
     if not opening:
         return [Spelling("", "", _BARE, (), "", _bare_keys())]
     if isinstance(labelled.item, Repeat):
-        return [Spelling(opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u", None, False)]
+        return [
+            Spelling(
+                opening, closing, _unescaped(opening), (*_PYTHON_ESCAPES, (opening, "\\" + opening)), "\\u", None, False
+            )
+        ]
     return [Spelling(opening, closing, ANY, (), "", until(text(closing)))]
 
 

@@ -55,7 +55,9 @@ from .tries import factored
 class Lowering(Parameters):
     """Writes the rules of one request into ``builder``; what it relaxes is in ``warnings``."""
 
-    def __init__(self, rules: Rules, fields: frozenset[str], triggers: tuple[str, ...], request: Request, cache: Cache) -> None:
+    def __init__(
+        self, rules: Rules, fields: frozenset[str], triggers: tuple[str, ...], request: Request, cache: Cache
+    ) -> None:
         super().__init__(rules, request, cache)
         self.triggers = frozenset(triggers)
         self.written = {name: replace(rule, expression=written(rule.expression)) for name, rule in rules.items()}
@@ -139,7 +141,9 @@ class Lowering(Parameters):
             if self.counted(one, place):
                 modes = [Calls.NONE] * first + [place.calls] + [later] * (len(items) - first - 1)
                 parts = zip(items, rest, modes, strict=True)
-                ways.append(self.joined([self.expression(i, after, replace(place, calls=mode)) for i, after, mode in parts]))
+                ways.append(
+                    self.joined([self.expression(i, after, replace(place, calls=mode)) for i, after, mode in parts])
+                )
         return either(ways)
 
     def choice(self, node: Choice, k: Continuation, place: Place) -> Expr:
@@ -236,7 +240,11 @@ class Lowering(Parameters):
         """The rule that frames a call, once per offered tool."""
         if place.calls is Calls.NONE or place.response:
             return NOTHING
-        found = [one for tool in self.request.tools if (one := self.call(rule, k, replace(place, calls=Calls.ANY, tool=tool))) != NOTHING]
+        found = [
+            one
+            for tool in self.request.tools
+            if (one := self.call(rule, k, replace(place, calls=Calls.ANY, tool=tool))) != NOTHING
+        ]
         return self.builder.define("call", factored(found)) if found else NOTHING
 
     def call(self, rule: Rule, k: Continuation, place: Place) -> Expr:

@@ -62,7 +62,9 @@ class Parameters(Joining):
                 ways.append(self.ordered(declared, between, place.tool.name))
         return either(ways)
 
-    def declared(self, one: Expression, k: Continuation, members: Members, place: Place) -> tuple[tuple[Expr, bool], ...] | None:
+    def declared(
+        self, one: Expression, k: Continuation, members: Members, place: Place
+    ) -> tuple[tuple[Expr, bool], ...] | None:
         """Each property as a parameter, and whether it is required; None when a required one cannot be written."""
         assert place.tool is not None
         found: list[tuple[Expr, bool]] = []
@@ -72,7 +74,9 @@ class Parameters(Joining):
             if body == NOTHING and member.required:
                 return None
             if body == NOTHING:
-                self.warnings.append(Relaxed(place.tool.name, path, "properties", "left out: no value of it can be written"))
+                self.warnings.append(
+                    Relaxed(place.tool.name, path, "properties", "left out: no value of it can be written")
+                )
             else:
                 found.append((self.builder.define(f"{place.tool.name}-{member.name}", body), member.required))
         return tuple(found)
