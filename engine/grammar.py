@@ -303,9 +303,10 @@ class Chat:
         if not isinstance(text, str):
             raise TypeError(f"parse() takes a str, not {type(text).__name__}; decode bytes first")
         parser = self.parser(prompt)
-        parser.feed(text)
-        if not partial:
-            parser.finish()
+        if partial:
+            parser.feed(text)
+        else:
+            parser.whole(text)
         if strict and (error := parser.veto()) is not None:
             raise error
         return parser.message

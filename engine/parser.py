@@ -122,15 +122,23 @@ class Parser:
         if self._plain is not None:
             self._resume(self._plain)
         rest = self._stops.rest() if self._stops is not None else ""
-        events = self._advance(rest) if rest else []
-        self._done = True
-        machine, regions = self._machine, self._regions
-        machine.run(at_end=True)
-        regions.read(machine.log, self._read, len(machine.log), machine.text, machine.base, upto=machine.pos)
-        regions.end(machine.pos + machine.base)
-        events += regions.events
-        regions.events = []
-        return events
+        return [*(self._advance(rest) if rest else ()), *self._end()]
+
+    def whole(self, text: str) -> Message:
+        """The message of a whole reply: `feed` and `finish` at once, the same run of the machine without the events.
+
+        >>> import chatpeg
+        >>> chatpeg.load("hermes").parser().whole("Hi").content
+        'Hi'
+        """
+        if self._plain is not None:
+            self._resume(self._plain)
+        self._pieces.append(text)
+        if self._stops is not None:
+            text = self._stops.pass_on(text) + self._stops.rest()
+        self._extend(text)
+        self._end()
+        return self._regions.message(complete=True)
 
     @property
     def message(self) -> Message:
@@ -149,8 +157,8 @@ class Parser:
         """How many instructions the machine has run."""
         return self._machine.steps
 
-    def _advance(self, chunk: str) -> list[Event]:
-        machine, regions = self._machine, self._regions
+    def _extend(self, chunk: str) -> None:
+        machine = self._machine
         # Only a text that nothing else refers to is extended in place; a long call would cost the square otherwise.
         text = machine.text
         machine.text = ""
@@ -158,6 +166,19 @@ class Parser:
         machine.text = text
         del text
         machine.run(at_end=False)
+
+    def _end(self) -> list[Event]:
+        self._done = True
+        machine, regions = self._machine, self._regions
+        machine.run(at_end=True)
+        regions.read(machine.log, self._read, len(machine.log), machine.text, machine.base, upto=machine.pos)
+        regions.end(machine.pos + machine.base)
+        events, regions.events = regions.events, []
+        return events
+
+    def _advance(self, chunk: str) -> list[Event]:
+        self._extend(chunk)
+        machine, regions = self._machine, self._regions
         log = machine.log
         if machine.choices:
             count, upto = machine.final()
