@@ -171,7 +171,7 @@ def test_values(source: str, size: int, beginning: str, unit: str, end: str) -> 
 # What is not counted: what a single instruction, a call's values and the events cost.
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 @every_format
 @pytest.mark.parametrize("size", [0, 1], ids=["whole", "character by character"])
 def test_time(format_id: str, size: int) -> None:

@@ -43,7 +43,7 @@ def seconds(template: Any, text: str, size: int) -> float:
     return best
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("size", [1, 4, 100, 10_000_000])
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_longer_text_takes_as_much_longer(template: Any, size: int, name: str)
     assert seconds(template, short * 10, size) < 25 * seconds(template, short, size) + 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 @pytest.mark.parametrize("size", [4, 10_000_000])
 def test_a_megabyte(size: int) -> None:
     assert seconds(BOUNDED, TEXTS["prose"] * (1_000_000 // len(TEXTS["prose"])), size) < 5
