@@ -69,6 +69,9 @@ class Lowering(Parameters):
         self._bodies: dict[tuple[str, str], Expr] = {}
         span = next(iter(rules.values())).span
         self._unknown: Continuation = (Until(Never(span), span), None)
+        # Keys are identities of nodes of the rules, which live longer.
+        self._spells: dict[int, bool] = {}
+        self._runs: dict[int, tuple[frozenset[str], int | None] | None] = {}
         self._open: dict[tuple[str, Place], Ref] = {}
         self._recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
         self._calling = {name for name, rule in rules.items() if holds(rule.expression, "tool_call", rules)}
@@ -151,18 +154,22 @@ class Lowering(Parameters):
         found: list[Expr] = []
         kinds = place.kinds
         for alternative in node.alternatives:
-            part = self.expression(alternative, k, replace(place, kinds=kinds))
+            part = self.expression(alternative, k, place if kinds is place.kinds else replace(place, kinds=kinds))
             if part != NOTHING:
                 found.append(part)
-                if place.value is not None and self.spells_text(alternative):
+                if place.value is not None and "string" in kinds and self.spells_text(alternative):
                     kinds -= {"string"}
         return either(found)
 
     def spells_text(self, node: Expression) -> bool:
-        return any(isinstance(part, Label) and part.name == "text" for part in walk(node))
+        if id(node) not in self._spells:
+            self._spells[id(node)] = any(isinstance(part, Label) and part.name == "text" for part in walk(node))
+        return self._spells[id(node)]
 
     def repeat(self, node: Repeat, k: Continuation, place: Place) -> Expr:
-        run = blank_run(node, self.rules)
+        if id(node) not in self._runs:
+            self._runs[id(node)] = blank_run(node, self.rules)
+        run = self._runs[id(node)]
         if run is not None:
             return self.blank(run, node.min)
         if place.tool is not None and place.value is None and holds(node.item, "key", self.rules):

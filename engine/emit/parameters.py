@@ -15,7 +15,7 @@ from .library import dialect_of
 from .place import Place, Request
 from .regular import delimiter, free_text
 from .rules import EMPTY, NOTHING, Expr, Rep, Text
-from .schema import Relaxed, SchemaLowering
+from .schema import Relaxed, SchemaLowering, unlike
 from .schema_facts import Conj
 from .schema_members import Members
 
@@ -37,7 +37,7 @@ class Parameters(Joining):
         self.cache = cache
         self.warnings: list[Relaxed] = []
         self.schemas = SchemaLowering(self.builder, warnings=self.warnings, strict=request.strict, most_extras=1)
-        self._raw: dict[tuple[object, ...], Expr | None] = {}
+        self._raw: dict[Automaton, Expr | None] = {}
         self._by_tool: dict[str, SchemaLowering] = {}
         self._dialects: dict[str, SchemaLowering] = {}
 
@@ -134,7 +134,7 @@ class Parameters(Joining):
         if others:
             found.append(schema.without_strings(place.value, place.path))
         if "string" in kinds & place.kinds:
-            raw = self.raw(place, self.stops(stop), others)
+            raw = self.raw(place, self.stops(stop, others))
             found += [] if raw is None else [raw]
         return either([part for part in found if part != NOTHING])
 
@@ -154,30 +154,29 @@ class Parameters(Joining):
         if "string" not in schema.types(place.value, place.path) & place.kinds:
             return NOTHING
         language = self.stops(node.delimiter) if isinstance(node, Until) else free_text(node, self.rules, exact=True)
-        raw = self.raw(place, language, frozenset())
+        raw = self.raw(place, language)
         return NOTHING if raw is None else raw
 
-    def stops(self, stop: Expression) -> Automaton:
-        """Texts in front of delimiter ``stop``."""
-        key = ("stops", id(stop))
+    def stops(self, stop: Expression, others: frozenset[str] = frozenset()) -> Automaton:
+        """Texts in front of delimiter ``stop`` that do not start like JSON of the ``others``, so are not read as that."""
+        key = ("stops", id(stop), others)
         if key not in self.cache:
             try:
-                self.cache[key] = until(self.delimiter(stop, NOTHING))
+                self.cache[key] = self.stops(stop) & unlike(others) if others else until(self.delimiter(stop, NOTHING))
             except TooLarge as error:
                 raise EmitError(f"{stop.span.where}: {error}") from None
         return self.cache[key]
 
-    def raw(self, place: Place, within: Automaton, others: frozenset[str]) -> Expr | None:
+    def raw(self, place: Place, within: Automaton) -> Expr | None:
         """A raw string by its schema; plain ones of one delimiter are one rule."""
         assert place.tool is not None
         assert place.value is not None
         schema = self.schema(place.tool)
         if not _plain(place.value):
-            return schema.raw_text(place.value, within, place.path, others)
-        key = (id(within), others)
-        if key not in self._raw:
-            self._raw[key] = schema.raw_text(place.value, within, place.path, others)
-        return self._raw[key]
+            return schema.raw_text(place.value, within, place.path)
+        if within not in self._raw:
+            self._raw[within] = schema.raw_text(place.value, within, place.path)
+        return self._raw[within]
 
     def dialect_value(self, name: str, place: Place) -> Expr:
         """A value, or the whole arguments, in the dialect of a library."""

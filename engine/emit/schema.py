@@ -154,7 +154,8 @@ class SchemaLowering:
         No such text starts like JSON of one of ``unlike_types``, so that it is not read as that.
         """
         conj = self.conj(schema, path)
-        within = within & unlike(frozenset(unlike_types))
+        if unlike_types:
+            within = within & unlike(frozenset(unlike_types))
         parts = [
             self._raw_language(conj, facts, within) for facts in self.expander.facts(conj) if "string" in facts.kinds
         ]
@@ -299,7 +300,7 @@ class SchemaLowering:
         for value in strings:
             if not within.matches(value):
                 self.reporter(conj)("enum", f"{value!r} cannot be written here and is left out")
-        return texts(strings) & within
+        return texts([value for value in strings if within.matches(value)])
 
 
 _RESTRICTING = ("pattern", "maxLength", "minLength", "enum", "format", "allOf", "anyOf", "oneOf", "not")

@@ -87,6 +87,8 @@ def _extras(lowers: Lowers, conj: Conj, found: Members) -> Expr:
     choices: list[Expr] = []
     for extra in found.extras:
         value = lowers.value(extra.value)
+        if value is NOTHING:
+            continue
         try:
             keys = _keys(lowers, extra)
         except TooLarge as error:

@@ -127,7 +127,7 @@ class TextRules:
         alike: dict[tuple[str, ...], str] = {}
         for head, tails in heads.items():
             alike[tuple(tails)] = alike.get(tuple(tails), "") + head
-        free = self.character(spelling, complement(charset("".join(heads))))
+        free = self.character(spelling, _all_but("".join(sorted(heads))))
         choices: list[Expr] = [] if "" in words else [end]
         choices.append(sequence([free, rest]))
         for rests, letters in alike.items():
@@ -179,6 +179,11 @@ _STARTS: dict[str, Sequence[Expr]] = {
     "null": (Text("null"),),
     "string": (Text('"'),),
 }
+
+
+@lru_cache(maxsize=4096)
+def _all_but(characters: str) -> Ranges:
+    return complement(charset(characters))
 
 
 @lru_cache(maxsize=64)

@@ -8,19 +8,13 @@ from .rules import EMPTY, Alt, Expr, Rep, Seq, Text
 
 
 def factored(alternatives: list[Expr]) -> Expr:
-    """Any of the alternatives, with common leading text written once.
+    """Any of the alternatives, with what several begin with written once.
 
     >>> factored([Text("ab"), Text("ac")])
     Seq(items=(Text(text='a'), Alt(alternatives=(Text(text='b'), Text(text='c')))))
     """
-    rows = [list(expr.items) if isinstance(expr, Seq) else [expr] for expr in dict.fromkeys(alternatives)]
-    common: list[Expr] = []
-    # What all begin with, blanks for one, stands before the trie.
-    while len(rows) > 1 and all(row and not isinstance(row[0], Text) and row[0] == rows[0][0] for row in rows):
-        common.append(rows[0][0])
-        rows = [row[1:] for row in rows]
-    trie = _factored([_split(_joined("", tuple(row))) for row in rows])
-    return Seq((*common, *(trie.items if isinstance(trie, Seq) else (trie,)))) if common else trie
+    rows = [expr.items if isinstance(expr, Seq) else (expr,) for expr in dict.fromkeys(alternatives)]
+    return _factored([_split(_joined("", row)) for row in rows])
 
 
 def _split(expr: Expr) -> tuple[str, tuple[Expr, ...]]:
@@ -37,24 +31,27 @@ def _split(expr: Expr) -> tuple[str, tuple[Expr, ...]]:
 
 
 def _factored(pairs: list[tuple[str, tuple[Expr, ...]]]) -> Expr:
-    groups: dict[str, list[tuple[str, tuple[Expr, ...]]]] = {}
+    groups: dict[str | Expr | None, list[tuple[str, tuple[Expr, ...]]]] = {}
     for text, rest in pairs:
-        groups.setdefault(text[:1], []).append((text, rest))
-    ways: list[Expr] = []
-    ends = False
-    for head, members in groups.items():
-        if not head:
-            for _, rest in members:
-                ends = ends or not rest
-                ways += [_joined("", rest)] if rest else []
-        elif len(members) == 1:
-            ways.append(_joined(*members[0]))
-        else:
-            common = commonprefix([text for text, _ in members])  # noqa: RUF071 - texts, not paths
-            tail = _factored([(text[len(common) :], rest) for text, rest in members])
-            ways.append(_joined(common, tail.items if isinstance(tail, Seq) else (tail,)))
+        groups.setdefault(text[:1] or next(iter(rest), None), []).append((text, rest))
+    ways = [_group(head, members) for head, members in groups.items() if head is not None]
     whole = ways[0] if len(ways) == 1 else Alt(tuple(dict.fromkeys(ways)))
-    return whole if not ends else Rep(whole, 0, 1) if ways else EMPTY
+    return whole if None not in groups else Rep(whole, 0, 1) if ways else EMPTY
+
+
+def _group(head: str | Expr, members: list[tuple[str, tuple[Expr, ...]]]) -> Expr:
+    """Alternatives that begin with the same character, or with the same expression that is no text, blanks for one."""
+    if len(members) == 1:
+        return _joined(*members[0])
+    if not isinstance(head, str):
+        tail = _factored([_split(_joined("", rest[1:])) for _, rest in members])
+        return _joined("", (head, *_items(tail)))
+    common = commonprefix([text for text, _ in members])  # noqa: RUF071 - texts, not paths
+    return _joined(common, _items(_factored([(text[len(common) :], rest) for text, rest in members])))
+
+
+def _items(expr: Expr) -> tuple[Expr, ...]:
+    return expr.items if isinstance(expr, Seq) else () if expr == EMPTY else (expr,)
 
 
 def _joined(text: str, rest: tuple[Expr, ...]) -> Expr:
