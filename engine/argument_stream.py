@@ -36,6 +36,10 @@ class ArgumentStream:
             return self._add(self._json(text, base, *scanned))
         return self._add(self._finished(part.members) + self._begun(call, len(part.members), text, base, upto))
 
+    def refused(self, call: CallReader, text: str, base: int) -> str:
+        """The rest of JSON arguments that were refused when they were whole: how much of them went out before is chance."""
+        return self._add(self._json(text, base, *call.spelled)) if call.spelled is not None else ""
+
     def _add(self, piece: str) -> str:
         if piece:
             self.sent.append(piece)

@@ -40,7 +40,7 @@ class CallReader:
     ``offered`` None: which tools there are is not known. Positions are offsets in the text given to `read`.
     """
 
-    __slots__ = ("_offered", "_parts", "_tool", "arguments", "canonical", "captures", "name")
+    __slots__ = ("_offered", "_parts", "_tool", "arguments", "canonical", "captures", "name", "spelled")
 
     def __init__(self, offered: dict[str, Tool] | None) -> None:
         self.captures: dict[str, str] = {}
@@ -50,6 +50,7 @@ class CallReader:
         self._tool: Tool | None = None
         self._parts: list[_Part] = []
         self.arguments: str | None = None
+        self.spelled: tuple[int, int] | None = None  # Where JSON arguments stand, also those that are refused.
 
     def read(self, entry: LogEntry, text: str, base: int) -> None:
         """Take one entry in; raises `DecodeError` when a value is refused."""
@@ -158,6 +159,7 @@ class CallReader:
         stripped = raw.strip()
         if not stripped.startswith("{"):
             return "{}"
+        self.spelled = (part.start, part.start + len(raw))
         values.decode(stripped)
         return values.strict_json(raw)
 

@@ -249,6 +249,8 @@ class Regions:
         call, error = self._call, self._call_error
         assert call is not None
         if error is not None and self._stream is not None:
+            if rest := self._stream.refused(call, text, base):
+                self.events.append(RegionChunk("arguments", rest, True))
             self._break_off(pos, error)
             raw = text[frame.start - base : pos - base]
             self._malformed.append(Malformed("tool_call", frame.start, pos, raw, error))

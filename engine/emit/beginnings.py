@@ -82,6 +82,8 @@ class _Beginnings:
                 yield from self.texts(rest, text + more, depth)
             case Terminal(name="TOOL_NAME", dialect=dialect) if self.tool is not None:
                 yield from self.texts(rest, text + values.spelled(dialect, self.tool), depth)
+            case Terminal(name="TOOL_ARGUMENTS"):
+                yield text + "{"
             case Sequence(items=items):
                 for item in reversed(items):
                     rest = (item, rest)
