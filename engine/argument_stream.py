@@ -37,8 +37,11 @@ class ArgumentStream:
         return self._add(self._finished(part.members) + self._begun(call, len(part.members), text, base, upto))
 
     def refused(self, call: CallReader, text: str, base: int) -> str:
-        """The rest of JSON arguments that were refused when they were whole: how much of them went out before is chance."""
-        return self._add(self._json(text, base, *call.spelled)) if call.spelled is not None else ""
+        """The rest of what was good of arguments that were refused: how much of it went out before is chance."""
+        if call.spelled is not None:
+            return self._add(self._json(text, base, *call.spelled))
+        part = call.open_arguments
+        return self._add(self._finished(part.members)) if part is not None else ""
 
     def _add(self, piece: str) -> str:
         if piece:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import sys
 import types
 from typing import Any
@@ -31,7 +31,8 @@ def _value(value: Any, dtype: Any = None) -> Any:  # noqa: ARG001  # torch's nam
 
 
 def _stand_in(name: str, **members: Any) -> None:
-    if importlib.util.find_spec(name) is None:
+    # Also where the real one is installed: with it comes the other, and gigabytes.
+    if name not in sys.modules:
         module = types.ModuleType(name)
         vars(module).update(members)
         sys.modules[name] = module
