@@ -228,6 +228,13 @@ class Regions:
         if piece:
             self.events.append(RegionChunk("arguments", piece, True))
 
+    def _hand_out_refused(self, text: str, base: int) -> None:
+        """Hand out what was good of arguments that were refused."""
+        if self._call is None or self._stream is None or self._call_error is None:
+            return
+        if rest := self._stream.refused(self._call, text, base):
+            self.events.append(RegionChunk("arguments", rest, True))
+
     def _begun(self) -> ToolCall | None:
         """The call that is being streamed, as far as it was handed out."""
         call = self._call
@@ -249,8 +256,7 @@ class Regions:
         call, error = self._call, self._call_error
         assert call is not None
         if error is not None and self._stream is not None:
-            if rest := self._stream.refused(call, text, base):
-                self.events.append(RegionChunk("arguments", rest, True))
+            self._hand_out_refused(text, base)
             self._break_off(pos, error)
             raw = text[frame.start - base : pos - base]
             self._malformed.append(Malformed("tool_call", frame.start, pos, raw, error))
@@ -291,6 +297,7 @@ class Regions:
         error = ParseError(what, failed, expected=expected)
         if self._stream is not None:
             self.stream(text, base, failed - base, good)
+            self._hand_out_refused(text, base)
             self._break_off(failed, error)
             self.released = max(self.released, failed)
             start = failed
