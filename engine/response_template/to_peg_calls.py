@@ -38,7 +38,7 @@ def call_body(spec: Field, opener: list[Node], closer: list[Node]) -> Body:
     end = end if is_blank_run(closer[0]) else f"ws {end}"
     if function == "{content}" and spec.content == "json" and not _dialect(spec):
         start = expression(opener, open_place)
-        body = "json.call('\"name\"', '\"arguments\"', nothing)"
+        body = 'json.call(\'"name"\', \'"arguments"\', nothing, "")'
         return Body(f"{start} ^ ws tool_call:call {end}", {"call": body, "nothing": '!""'}, ("json",))
     if not isinstance(function, dict) or function.get("name") != "{name}" or function.get("arguments") != "{content}":
         _refuse(spec, 'whose transform is not {"name": "{name}", "arguments": "{content}"} or "{content}"')
