@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 Ranges = tuple[tuple[int, int], ...]
 
 LAST = 0x10FFFF
@@ -9,7 +11,7 @@ ALL: Ranges = ((0, LAST),)
 BLANKS = frozenset(" \t\r\n\x0b\x0c")
 
 
-def normal(ranges: Ranges) -> Ranges:
+def normal(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The same set, sorted and merged.
 
     >>> normal(((98, 99), (97, 97), (120, 122)))

@@ -14,6 +14,7 @@ from parsimonious.grammar import Grammar
 from parsimonious.nodes import Node
 
 from . import nodes
+from .charset import normal
 from .errors import GrammarError, Problem
 from .slips import explain
 from .source import Source, Span
@@ -290,7 +291,7 @@ class _Reader:
         found = [(m[0], start + m.start()) for m in UNIT.finditer(node.text[1 + negated : -1])]
         if not found:
             self.report("an empty class", self.span(node), 'any character is ".", a "^" alone is [\\^]')
-        return nodes.Class(_merged(self.ranges(found)), negated, self.span(node))
+        return nodes.Class(normal(self.ranges(found)), negated, self.span(node))
 
     def ranges(self, units: list[tuple[str, int]]) -> Iterator[tuple[int, int]]:
         position = 0
@@ -321,17 +322,6 @@ def _decode(escape: str, simple: dict[str, str]) -> str | None:
         return unicodedata.lookup(escape[2:-1]) if escape[0] == "N" else chr(int(escape, 8))
     except (ValueError, KeyError, OverflowError):
         return None
-
-
-def _merged(ranges: Iterator[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The same characters as sorted ranges that neither overlap nor touch."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    return tuple(merged)
 
 
 def write(node: nodes.Expression) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from chatpeg.emit.charset import complement, joined
+from chatpeg.charset import normal
+from chatpeg.emit.charset import complement
 from chatpeg.emit.rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
 
 _TOKEN = re.compile(
@@ -61,7 +62,7 @@ def _set(body: str) -> Chars:
         if high < low:
             raise GbnfError(f"the range {low!r}-{high!r} matches nothing")
         ranges.append((ord(low), ord(high)))
-    return Chars(complement(joined(ranges)) if negated else joined(ranges))
+    return Chars(complement(normal(ranges)) if negated else normal(ranges))
 
 
 class _Reader:

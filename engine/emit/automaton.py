@@ -14,8 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
+from ..charset import LAST, Ranges
 from ..errors import ChatpegError
-from .charset import ANY, LAST, Ranges, intersection
+from .charset import ANY, intersection
 
 #: A minimal automaton of more states than this would make a grammar that backends load and sample slowly.
 MOST_STATES = 3000
@@ -184,11 +185,6 @@ def _compatible(delimiter: Automaton, state: int) -> bool:
         stack += pairs - seen
         seen |= pairs
     return False
-
-
-def containing(language: Automaton) -> Automaton:
-    """All texts in which a match of the language occurs."""
-    return excluding(language).complement()
 
 
 def sweep(edges: Sequence[Edge[int]]) -> Iterable[tuple[int, int, frozenset[int]]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..charset import Ranges, normal
 from .automaton import Automaton, TooLarge
-from .charset import Ranges, joined
 from .rules import EMPTY, NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
 
 #: Deeper nesting becomes a rule of its own: backends read parentheses recursively.
@@ -49,7 +49,7 @@ class _Writer:
         grouped: dict[int, list[tuple[int, int]]] = {}
         for low, high, target in self.language.edges[state]:
             grouped.setdefault(target, []).append((low, high))
-        return {target: joined(ranges) for target, ranges in grouped.items()}
+        return {target: normal(ranges) for target, ranges in grouped.items()}
 
     def _entries(self) -> list[int]:
         """From how many other states each one is entered; the start once more, from outside."""
@@ -140,7 +140,7 @@ class _Writer:
 
 
 def sequence(items: Sequence[Expr]) -> Expr:
-    """The items one after the other, neighbouring texts joined."""
+    """The items one after the other, neighbouring texts normal."""
     out: list[Expr] = []
     for item in items:
         for part in item.items if type(item) is Seq else (item,):

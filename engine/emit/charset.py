@@ -1,13 +1,11 @@
-"""Sets of code points as sorted, disjoint, inclusive ranges, and their algebra."""
+"""Sets of code points as sorted, disjoint, inclusive ranges, built from text, and their algebra over what text can hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
-Ranges = tuple[tuple[int, int], ...]
+from ..charset import LAST, Ranges, normal
 
-LAST = 0x10FFFF
 #: Every code point that text can hold: surrogates are not characters and have no UTF-8 form.
 ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))
 
@@ -27,19 +25,7 @@ def charset(*parts: str | int | tuple[str, str]) -> Ranges:
                 found.append((part, part))
             case (first, last):
                 found.append((ord(first), ord(last)))
-    return joined(found)
-
-
-def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The ranges sorted, with overlapping and adjacent ones made one."""
-    out: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if out and low <= out[-1][1] + 1:
-            if high > out[-1][1]:
-                out[-1] = (out[-1][0], high)
-        else:
-            out.append((low, high))
-    return tuple(out)
+    return normal(found)
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:

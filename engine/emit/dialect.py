@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..charset import Ranges, normal
 from .automaton import Automaton
-from .charset import ANY, Ranges, charset, contains, difference, intersection, joined
+from .charset import ANY, charset, contains, difference, intersection
 from .nfa import compiled
 from .rules import EMPTY, Alt, Chars, Expr, Rep, Seq, Text
 
@@ -70,7 +71,7 @@ def _plain_words(plain: Ranges) -> bool:
 @lru_cache(maxsize=64)
 def _limits(spelling: Spelling) -> Automaton | None:
     escaped = charset(*(character for character, _ in spelling.escapes))
-    writable = joined((*spelling.plain, *escaped, *(((0, 0x7F),) if spelling.hex else ())))
+    writable = normal((*spelling.plain, *escaped, *(((0, 0x7F),) if spelling.hex else ())))
     if not difference(ANY, writable):
         return spelling.excluding
     found = compiled(Rep(Chars(writable), 0, None))

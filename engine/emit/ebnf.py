@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from .charset import Ranges
+from ..charset import Ranges
 from .rules import Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
 from .simplify import simplified
 

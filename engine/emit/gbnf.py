@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import assert_never
 
-from .charset import Ranges
+from ..charset import Ranges
 from .rules import Alt, Builder, Chars, Expr, Ref, Rep, Rules, Seq, Text
 from .simplify import simplified
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ..charset import Ranges
 from .automaton_rules import sequence
-from .charset import Ranges
 from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
 from .simplify import choice, simplified
 

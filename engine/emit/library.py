@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..charset import Ranges
 from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
 from ..nodes import Choice, Expression, Label, Literal, Reference, Repeat, Sequence, Tolerate, Until, rewrite, walk
 from .automaton import Automaton, text, until
-from .charset import ANY, Ranges, charset, difference
+from .charset import ANY, charset, difference
 from .dialect import JSON, Dialect, Spelling
 from .nfa import compiled
 from .regular import delimiter

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
+from ..charset import LAST
 from .automaton import MOST_STATES, Automaton, TooLarge, explore, sweep
-from .charset import ANY, LAST
+from .charset import ANY
 from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Seq, Text
 
 # Not code points, so no character can match them.

@@ -6,9 +6,10 @@ import unicodedata
 from functools import lru_cache
 from string import hexdigits
 
+from ..charset import LAST, Ranges, normal
 from ..errors import ChatpegError
 from .automaton import Automaton
-from .charset import ANY, LAST, Ranges, charset, complement, difference, joined
+from .charset import ANY, charset, complement, difference
 from .nfa import BEGIN, END, compiled
 from .rules import EMPTY, Alt, Chars, Expr, Rep, Seq, Text
 
@@ -233,7 +234,7 @@ class _Reader:
             if not self.peek():
                 raise self.fail("a missing ']'")
             found += self.set_part()
-        ranges = difference(joined(found), ((0xD800, 0xDFFF),))
+        ranges = difference(normal(found), ((0xD800, 0xDFFF),))
         return complement(ranges) if negated else ranges
 
     def set_part(self) -> Ranges:
@@ -281,4 +282,4 @@ def _category(name: str) -> Ranges:
     if not (name[:1] in "CLMNPSZ" and len(name) in (1, 2)):
         return ()
     points = (point for point in range(LAST + 1) if unicodedata.category(chr(point)).startswith(name))
-    return difference(joined((point, point) for point in points), ((0xD800, 0xDFFF),))
+    return difference(normal((point, point) for point in points), ((0xD800, 0xDFFF),))

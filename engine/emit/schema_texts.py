@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
+from ..charset import Ranges
 from .automaton import Automaton, TooLarge, anything, lengths, texts
 from .automaton_rules import sequence, to_rules
-from .charset import ANY, Ranges, charset, complement
+from .charset import ANY, charset, complement
 from .dialect import Spelling
 from .nfa import compiled
 from .rules import NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text

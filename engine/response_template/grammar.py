@@ -139,7 +139,7 @@ class TemplateChat:
                 f"a string that holds the closer {field.closer.source!r} of {field.name!r} ends the call early",
             )
             for field in self.grammar.template.fields.values()
-            if _is_call(field) and field.content == "json" and field.closer is not None
+            if field.is_call and field.content == "json" and field.closer is not None
         ]
         return replace(constraint, warnings=(*constraint.warnings, *warnings))
 
@@ -192,7 +192,7 @@ class TemplateParser:
         return Message(content, reasoning, tuple(self._calls), texts, tuple(self._malformed), self._dropped(), complete)
 
     def _label(self, name: str) -> str:
-        return _CALL if _is_call(self._fields[name]) else LABELS.get(name, name)
+        return _CALL if self._fields[name].is_call else LABELS.get(name, name)
 
     def _dropped(self) -> tuple[Span, ...]:
         if not self._done:
@@ -268,11 +268,6 @@ def _closed(schema: Any) -> Any:
     if isinstance(schema.get("properties"), Mapping):
         closed.setdefault("additionalProperties", False)
     return closed
-
-
-def _is_call(field: Field) -> bool:
-    transform = field.transform
-    return isinstance(transform, dict) and "function" in transform
 
 
 def load_grammar(template: Mapping[str, Any] | str | Path | ResponseTemplate) -> TemplateGrammar:

@@ -39,6 +39,11 @@ class Field:
         return self.content == "text" and self.transform is None
 
     @property
+    def is_call(self) -> bool:
+        """Whether its value is made a tool call."""
+        return isinstance(self.transform, dict) and "function" in self.transform
+
+    @property
     def json_values(self) -> bool:
         """Whether its values are decoded from JSON, where a string says that it is one."""
         inner = self.content_args.get("value_parser") or {}

@@ -157,7 +157,7 @@ class _Writer:
         self.note(opener, closer)
         if is_blank_run(opener[0]):
             self.blank.add(name)
-        if _is_call(field):
+        if field.is_call:
             self.call(field, name, opener, closer)
             return
         start = settled(_named_as_is(opener), Place(field.name, "open"))
@@ -208,11 +208,6 @@ def _rule_name(field: Field) -> str:
 
 def _strips(field: Field) -> bool:
     return bool(field.content_args.get("strip", True))
-
-
-def _is_call(field: Field) -> bool:
-    transform = field.transform
-    return isinstance(transform, dict) and "function" in transform
 
 
 def _named_as_is(items: list[Node]) -> list[Node]:
