@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import RequestError
+from .functions import parameters_of
 
 Properties = Mapping[str, Any]
 _UNION_WORDS = ("anyOf", "oneOf")
@@ -26,17 +27,16 @@ class _Uncastable(Exception):
 
 
 def properties_of(tools: Sequence[Any] | None) -> dict[str, Properties]:
-    """The declared parameters of each tool by its name. What is no tool is left out.
+    """The declared parameters of each tool, a dict or a function, by its name. What is no tool is left out.
 
     >>> properties_of([{"function": {"name": "ping", "parameters": {"properties": {"host": {}}}}}])
     {'ping': {'host': {}}}
     """
     found: dict[str, Properties] = {}
     for tool in tools or ():
-        if callable(tool):
-            raise RequestError(
-                f"{tool!r} is a function; give its schema, as transformers.utils.get_json_schema makes it",
-            )
+        if inspect.isfunction(tool) or inspect.ismethod(tool):
+            found[tool.__name__] = parameters_of(tool)
+            continue
         function = tool.get("function", tool) if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             parameters = function.get("parameters")

@@ -17,7 +17,7 @@ from .coerce import coerce_calls, properties_of
 from .errors import Finished, MissingFields, MissingPrefix, WrongValue
 from .loading import load_response_template
 from .positions import State
-from .scan import Delimiter, Match, Watch
+from .scan import Delimiter, Match, Watch, never_calm
 from .template import Field, ResponseTemplate
 
 Event = dict[str, Any]
@@ -90,6 +90,7 @@ class ResponseParser:
         self._field: Field | None
         self._watch: Watch | None
         self._quiet: Callable[[str], object]
+        self._calm: Callable[[str], bool]
         self._start: State | None
         self._state: State | None
         self._outside()
@@ -108,55 +109,60 @@ class ResponseParser:
 
     def feed(self, text: str) -> list[Event]:
         """Take the next piece of the reply; returns what it settles. Never raises for what a model wrote."""
-        if self._finalized:
-            raise Finished("feed() after finalize(): make a new parser for the next reply")
-        if not text:
-            return []
-        self._pieces.append(text)
-        held, state, size = self._window, self._state, len(text)
-        # For a short text it costs less to follow it than to ask whether a delimiter begins in it.
-        quiet = not held and (state is None or size > _SHORT) and self._quiet(text) is None
-        if not quiet and state is not None:
-            state = reduce(getitem, text, state) if size <= _FOLLOWED else None
-            quiet = state is self._start and not held
-        if quiet:
-            # No delimiter can have begun: all of the text belongs to the field at hand.
-            start = self._base
-            self._base = start + size
-            if self._opened and start >= self._prefix_end:
-                self._parts.append(text)
-                return [{"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty}]
-            return self._release(text, start, [])
-        # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
-        self._window = ""
-        held += text
-        events: list[Event] = []
-        self._state = state
-        if state is None or state.ended:
-            self._run(held, events, at_end=False)
-            self._state = self._state_of(held)
+        held, state = self._window, self._state
+        if held or not text or not self._calm(text):
+            if self._finalized:
+                raise Finished("feed() after finalize(): make a new parser for the next reply")
+            if not text:
+                return []
+            self._pieces.append(text)
+            # For a short text it costs less to follow it than to ask whether a delimiter begins in it.
+            if held or not ((state is None or len(text) > _SHORT) and self._quiet(text) is None):
+                if state is not None:
+                    self._state = state = reduce(getitem, text, state) if len(text) <= _FOLLOWED else None
+                # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
+                self._window = ""
+                held += text
+                if state is None or state.ended:
+                    return self._settled(held)
+                text = held
+                if state is not self._start:
+                    open_at = self._open_at(held, state.bits)
+                    self._window, text = held[open_at:], held[:open_at]
+                    if not text:
+                        return []
         else:
-            open_at = len(held) if state is self._start else self._open_at(held)
-            if open_at:
-                self._release(held[:open_at], self._base, events)
-                self._pos = open_at
+            self._pieces.append(text)
+        # In this text no delimiter can have begun: it belongs to the field at hand.
+        start = self._base
+        self._base = start + len(text)
+        if self._opened and start >= self._prefix_end:
+            self._parts.append(text)
+            return [{"type": "region_chunk", "field": self._name, "text": text, "dirty": self._dirty}]
+        return self._release(text, start, [])
+
+    def _settled(self, window: str) -> list[Event]:
+        """What the machine settles in ``window``, all the text that is not released."""
+        events: list[Event] = []
+        self._run(window, events, at_end=False)
+        self._state = self._state_of(window)
         pos = self._pos
         if self._keeps or not pos:
-            self._window = held
+            self._window = window
         else:
-            self._window = held[pos:]
+            self._window = window[pos:]
             self._base += pos
             self._pos = 0
         return events
 
-    def _open_at(self, window: str) -> int:
+    def _open_at(self, window: str, bits: int) -> int:
         """Where in ``window`` a delimiter may be open. Long ones are looked through only when they have doubled."""
         size = len(window)
         if size > _FOLLOWED and size < self._looked_at:
             return 0
         assert self._watch is not None
         self._looked_at = 2 * size
-        return self._watch.alive(window, 0)
+        return self._watch.alive(window, 0, bits)
 
     def _state_of(self, window: str) -> State | None:
         """The state after what is held back; None where it is not known."""
@@ -177,6 +183,7 @@ class ResponseParser:
         self.last_events = events
         self._run(self._window, events, at_end=True)
         self._finalized = True
+        self._calm = never_calm
         missing = [
             field.name
             for field in self.template.fields.values()
@@ -241,10 +248,11 @@ class ResponseParser:
     def _look_for(self, watch: Watch | None) -> None:
         self._watch = watch
         self._quiet = _quiet if watch is None else watch.quiet
+        self._calm = _calm if watch is None else watch.calm
         self._state = self._start = None if watch is None else watch.start
         if self._keeps:
             # Every text goes through the window.
-            self._quiet, self._state, self._start = bool, None, None
+            self._quiet, self._calm, self._state, self._start = bool, never_calm, None, None
         self._looked_at = 0
 
     def _enter(self, field: Field | None) -> None:
@@ -331,6 +339,10 @@ class ResponseParser:
 
 def _quiet(_: str) -> None:
     """Of a region without a closer: nothing can end it but the end of the input."""
+
+
+def _calm(_: str) -> bool:
+    return True
 
 
 def _empty(value: Any) -> bool:

@@ -17,6 +17,8 @@ from .patterns import Back, Chars, Choice, Edge, Group, Look, Node, Repeat, Sequ
 _MOST_NEXT = 4096
 _ANY = Chars(r"[\s\S]")
 _MOST_STEPS = 20_000
+BLANKS = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))))
+"""What ``\\s`` reads (Unicode: White_Space)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,33 @@ class Positions:
                 sources.append(f"(?i:{chars.source})" if chars.ignore_case else chars.source)
         return regex.compile("|".join(dict.fromkeys(sources)) or "(?!)")
 
-    def alive(self, text: str, low: int) -> int:
-        """The first place from ``low`` on at which a delimiter may begin that needs more text than there is."""
+    def first_characters(self) -> frozenset[str] | None:
+        """The characters that a delimiter can begin with, where they are few and known."""
+        found: set[str] = set()
+        for place, chars in enumerate(self.chars):
+            if self.first >> place & 1:
+                if chars.source == r"\s":
+                    found |= BLANKS
+                elif chars.literal is not None and not chars.ignore_case:
+                    found.add(chars.literal)
+                else:
+                    return None
+        return frozenset(found)
+
+    def alive(self, text: str, low: int, bits: int = 0) -> int:
+        """The first place from ``low`` on at which a delimiter may begin that needs more text than there is.
+
+        ``bits`` are those of the `State` behind the text, where it was followed from ``low`` on.
+        """
         place = found = len(text)
-        state = (1 << len(self.chars)) - 1
         steps, first = self._steps, self.first
+        if bits:
+            place -= 1
+            state = bits
+            if state & first:
+                found = place
+        else:
+            state = (1 << len(self.chars)) - 1
         while place > low:
             place -= 1
             try:

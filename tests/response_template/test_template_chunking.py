@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import regex
+from chatpeg.response_template.patterns import Node, Unreadable, plain, read_pattern
+from chatpeg.response_template.positions import BLANKS, Positions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from template_events import parsed
@@ -119,3 +125,41 @@ def test_cases_that_were_found(fields: dict[str, Any], text: str) -> None:
     assert parsed(template, list(text)) == whole
     for cut in range(len(text)):
         assert parsed(template, [text[:cut], text[cut:]]) == whole
+
+
+def test_the_blanks_are_those_of_the_pattern() -> None:
+    assert BLANKS == set(regex.findall(r"\s", "".join(map(chr, range(sys.maxunicode + 1)))))
+
+
+def places(sources: list[str], only: Callable[[Node], bool] = lambda _: True) -> Positions:
+    """Of the patterns that are read here, and of these ``only`` some."""
+    positions = Positions()
+    for source in sources:
+        with contextlib.suppress(Unreadable):
+            if only(node := read_pattern(source)):
+                positions.add(node)
+    return positions
+
+
+@given(st.lists(regexes, min_size=1, max_size=3), texts)
+def test_first_characters_are_those_that_start_a_delimiter(sources: list[str], text: str) -> None:
+    positions = places(sources)
+    starts, firsts = positions.starts(), positions.first_characters()
+    if starts is not None and firsts is not None:
+        assert firsts.isdisjoint(text) == (starts.search(text) is None)
+        assert firsts or starts.search("a") is None
+
+
+@given(st.lists(regexes, min_size=1, max_size=3), texts)
+def test_what_is_open_is_the_same_from_both_ends(sources: list[str], text: str) -> None:
+    """Going back from what was followed finds no earlier and no later place than going back from what is not known."""
+    positions = places(sources, only=plain)
+    state = positions.start()
+    for character in text:
+        state = state[character]
+        if state.ended:
+            return
+    if state.bits:
+        assert positions.alive(text, 0, state.bits) == positions.alive(text, 0)
+    else:
+        assert positions.alive(text, 0) == len(text)

@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
+from chatpeg import RequestError
 from chatpeg.response_template import (
     Finished,
     MissingFields,
@@ -251,6 +252,33 @@ def test_tools_cast_arguments(key: str, text: str, value: Any) -> None:
     reply = f"<tool_call><function=f><parameter={key}>{text}</parameter></function></tool_call>"
     message = parse_response(reply, XML_CALLS, prefix="", tools=TOOLS)
     assert message["tool_calls"][0]["function"]["arguments"] == {key: value}
+
+
+def add(count: int, text: str, either: bool | None = None) -> int:
+    return count + len(text) + (either or 0)
+
+
+def sets(words: set[str]) -> None: ...
+
+
+def test_a_function_is_a_tool() -> None:
+    parameters = {"count": "7", "text": "7", "either": "true"}
+    body = "".join(f"<parameter={key}>{text}</parameter>" for key, text in parameters.items())
+    reply = f"<tool_call><function=add>{body}</function></tool_call>"
+    message = parse_response(reply, XML_CALLS, prefix="", tools=[add])
+    assert message["tool_calls"][0]["function"]["arguments"] == {"count": 7, "text": "7", "either": True}
+
+
+@pytest.mark.parametrize(
+    "function, reason",
+    [
+        (lambda count: count, "parameter 'count' of .* needs a type hint"),
+        (sets, "parameter 'words' of .* has the type hint .*, for which JSON has no type"),
+    ],
+)
+def test_a_function_that_is_no_tool(function: Any, reason: str) -> None:
+    with pytest.raises(RequestError, match=reason):
+        ResponseParser(XML_CALLS, "", tools=[function])
 
 
 def test_json_arguments_keep_their_strings() -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import enum
 import importlib.util
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from chatpeg.response_template import MissingFields, TemplateError, parse_response
+from chatpeg.response_template.coerce import properties_of, types
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from template_events import merged, parsed
@@ -260,3 +262,70 @@ def test_difference_split(opener: dict[str, Any], text: str) -> None:
     template = {"start_anchor": "<bot>", "fields": {"a": opener}}
     whole = theirs(template, text)
     assert parsed(template, list(text))[0] == whole[0]
+
+
+class Unit(enum.Enum):
+    KM = "km"
+    STEPS = 1
+
+
+def every_hint(  # noqa: PLR0917 - a parameter for each kind of hint, which is all it is for
+    text: str,
+    count: int,
+    share: float,
+    on: bool,
+    anything: Any,
+    either: str | int | bool | None,
+    maybe: int | None,
+    many: list[int],
+    mixed: list[int] | str,
+    pair: tuple[int, str],
+    table: dict[str, int],
+    unit: Unit,
+    word: Literal["a", 2] | None,
+    perhaps: list | dict | None = None,
+) -> list[str]:
+    """Takes all.
+
+    Args:
+        text: …
+        count: …
+        share: …
+        on: …
+        anything: …
+        either: …
+        maybe: …
+        many: …
+        mixed: …
+        pair: …
+        table: …
+        unit: …
+        word: …
+        perhaps: …
+    """
+    return [
+        str(value)
+        for value in (text, count, share, on, anything, either, maybe, many, mixed, pair, table, unit, word, perhaps)
+    ]
+
+
+class Toolbox:
+    def method(self, count: int) -> None:
+        """Takes one.
+
+        Args:
+            count: …
+        """
+        raise NotImplementedError(count)
+
+
+@pytest.mark.parametrize("function", [every_hint, Toolbox().method])
+def test_functions_have_the_types_of_their_schema(function: Any) -> None:
+    from transformers.utils import get_json_schema  # noqa: PLC0415 - an extra
+
+    described = get_json_schema(function)["function"]
+    declared = described["parameters"]["properties"]
+    ours = properties_of([function])[described["name"]]
+    assert {name: types(schema) for name, schema in ours.items()} == {
+        name: types(schema) for name, schema in declared.items()
+    }
