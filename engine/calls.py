@@ -11,7 +11,6 @@ from .jsonscan import MAX_DEPTH
 from .message import ToolCall
 from .request import Tool
 from .schema_types import Declared, declared
-from .state import LogEntry
 from .values import BadValue
 
 _ANYTHING = declared(True, True)
@@ -37,7 +36,7 @@ class _Part:
 class CallReader:
     """Reads the log between a call's frame and its end.
 
-    ``offered`` None: which tools there are is not known. Positions are offsets in the text given to `read`.
+    ``offered`` None: which tools there are is not known. Positions that it is given are absolute.
     """
 
     __slots__ = ("_offered", "_parts", "_tool", "arguments", "canonical", "captures", "name", "spelled")
@@ -52,18 +51,21 @@ class CallReader:
         self.arguments: str | None = None
         self.spelled: tuple[int, int] | None = None  # Where JSON arguments stand, also those that are refused.
 
-    def read(self, entry: LogEntry, text: str, base: int) -> None:
-        """Take one entry in; raises `DecodeError` when a value is refused."""
-        kind, what, pos = entry
-        if kind == op.LOG_OPEN:
-            self._open(what[0], what[1], pos + base)
-        elif kind == op.LOG_CLOSE:
-            part = self._parts.pop()
-            try:
-                self._close(part, text[part.start - base : pos])
-            except BadValue as error:
-                raise DecodeError(str(error), part.start + error.at) from None
-        elif what == op.TYPED_VALUE and self._parts:
+    def open(self, label: str, dialect: str, pos: int) -> None:
+        """A label begins; raises `DecodeError` where it is nested too deeply."""
+        self._open(label, dialect, pos)
+
+    def close(self, text: str, base: int, pos: int) -> None:
+        """The innermost label ends; raises `DecodeError` when its value is refused."""
+        part = self._parts.pop()
+        try:
+            self._close(part, text[part.start - base : pos])
+        except BadValue as error:
+            raise DecodeError(str(error), part.start + error.at) from None
+
+    def mark_typed(self) -> None:
+        """The innermost label's text is read as its schema declares it."""
+        if self._parts:
             self._parts[-1].typed = True
 
     def read_span(self, label: str, dialect: str, raw: str, start: int, how: int) -> None:

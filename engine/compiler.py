@@ -186,6 +186,8 @@ class Compiler(Markup):
         """Write ``item`` as one alternative of the choice ``own``: a single test where its first literal decides."""
         self.places[len(self.code)] = whole
         self.choices.append((own.target, whole))
+        outer = self.dialect
+        item = self.opened_up(item)
         first = self.first_literal(item)
         if first is not None and self.openings.excludes([first], own.others):
             self.terminal(first, op.TEST, first.text, len(first.text), own.target)
@@ -194,13 +196,12 @@ class Compiler(Markup):
             own.settled = True
             self.settle_outer(opened)
             self.expression(without_first(item), k, opened)
-            return
-        if self.scanned_branch(item, k, opened, own):
-            return
-        self.emit(op.CHOICE, own.target)
-        opened.append(own)
-        self.expression(item, k, opened)
-        opened.pop()
+        elif not self.scanned_branch(item, k, opened, own):
+            self.emit(op.CHOICE, own.target)
+            opened.append(own)
+            self.expression(item, k, opened)
+            opened.pop()
+        self.dialect = outer
 
     def first_literal(self, node: Expression) -> Literal | None:
         match node:

@@ -40,6 +40,9 @@ _MOST = 32
 """More literal spellings than this of one piece of markup are not enumerated."""
 
 
+_BLANK = "".join(charset.BLANKS)
+
+
 class NoLiteral(Exception):
     """A delimiter's alternative that does not begin with a literal; ``node`` is where."""
 
@@ -128,6 +131,9 @@ def _paths(items: list[Expression], rules: Rules, blanks: _Blanks, literal: str)
             yield from _paths([item, *rest], rules, blanks, literal)
         case Reference(name=name):
             yield from _paths([rules[name].expression, *rest], rules, blanks, literal)
+        case And(item=item) if literal and not literal.strip(_BLANK):
+            # A line end alone would be found at every line: what must stand behind it belongs to what is searched for.
+            yield from _paths([item], rules, blanks, literal)
         case _ if literal:
             yield blanks, literal
         case Choice(alternatives=alternatives):
@@ -239,7 +245,7 @@ def edge_literals(node: Expression, rules: Rules, closing: bool) -> tuple[str, .
             break
         run.insert(0 if closing else len(run), texts)
     texts = _joined([part for part in run if part])
-    found = {text.strip("".join(charset.BLANKS)) for text in texts or ()} - {""}
+    found = {text.strip(_BLANK) for text in texts or ()} - {""}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import regex
 
 from . import nodes, values
+from .chains import chained
 from .compiler import compile_program
 from .constraint import Constraint
 from .errors import RequestError
@@ -79,7 +80,7 @@ class Grammar:
         if key not in self._programs:
             rules = self.rules(given, calls)
             labels = frozenset(("reasoning", "content", *self.loaded.fields))
-            self._programs[key] = compile_program(rules, self.loaded.start, labels)
+            self._programs[key] = chained(compile_program(rules, self.loaded.start, labels))
         return self._programs[key]
 
     def automata(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[Any, Any]:
@@ -384,7 +385,7 @@ def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
     properties = (
         None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
     )
-    return Names(slots, only_text, properties, values.unspelled)
+    return Names(slots, tuple(_whole(slot, tools) for slot in program.names), only_text, properties, values.unspelled)
 
 
 def _slot(
@@ -393,10 +394,24 @@ def _slot(
     shape = re.compile(f"{slot.shape}{{1,128}}+")
     if tools is None:
         return None, shape, None
-    spelled = sorted((values.spelled(slot.dialect, tool.name) for tool in tools), key=len, reverse=True)
+    spelled = _spelled(slot, tools)
     if not spelled:
         return re.compile("(?!)"), shape, None
     source = f"(?:{'|'.join(map(re.escape, spelled))}){slot.follow}"
     odd = [name for name in spelled if not shape.fullmatch(name)]
     growing = regex.compile(f"(?>{'|'.join(map(regex.escape, odd))}{slot.follow})(?!)") if odd else None
     return re.compile(source), shape, growing
+
+
+def _spelled(slot: NameSlot, tools: tuple[Tool, ...]) -> list[str]:
+    """The offered names as they are written in the slot, the longest first."""
+    return sorted((values.spelled(slot.dialect, tool.name) for tool in tools), key=len, reverse=True)
+
+
+def _whole(slot: NameSlot, tools: tuple[Tool, ...] | None) -> frozenset[str] | None:
+    """See `Names.whole`; none if one of them has a character that ends the others."""
+    if tools is None:
+        return None
+    spelled = _spelled(slot, tools)
+    shape = re.compile(f"{slot.shape}{{1,128}}+")
+    return frozenset(spelled) if all(map(shape.fullmatch, spelled)) else frozenset()

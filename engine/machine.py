@@ -10,19 +10,14 @@ Invariants:
 
 from __future__ import annotations
 
-from typing import Any
-
-from .captures import Captures
 from .jsonscan import JsonScan, whole_value
 from .program import (
     ACCEPT,
     AT_END,
     BACK,
-    BY_JSON,
-    BY_NAME,
     BY_UNTIL,
-    BY_VALUE,
     CALL,
+    CHAIN,
     CHOICE,
     CLOSE,
     CLOSER,
@@ -63,13 +58,12 @@ from .program import (
     TEST,
     TYPED,
     UNTIL,
-    Instruction,
     show,
 )
-from .state import Scope
+from .shortcuts import Shortcuts
 
 
-class Machine(Captures):
+class Machine(Shortcuts):
     """Runs the program of a `State`."""
 
     def run(self, at_end: bool) -> None:  # noqa: PLR0915 - one loop over all instructions
@@ -87,11 +81,21 @@ class Machine(Captures):
             steps += 1
             instruction = code[pc]
             what = instruction[0]
+            if what == CHAIN:
+                read = self._along(instruction[1], text, pos, at_end)
+                if read is not None and (at_end or read[1] + instruction[2] <= size):
+                    noted, end = read
+                    scopes = self._note(noted, pos, calls, scopes, barrier)
+                    pos = end
+                    pc = instruction[3]
+                    continue
+                instruction = instruction[4]
+                what = instruction[0]
             if what == SCAN:
                 found = instruction[1](text, pos)
                 if found is not None:
                     end = found.end()
-                    if end + instruction[2] <= size:
+                    if at_end or end + instruction[2] <= size:
                         for group, (label, dialect) in enumerate(instruction[3], 1):
                             start, stop = found.span(group)
                             log.append((LOG_SPAN, (label, dialect, start, BY_UNTIL), stop))
@@ -103,7 +107,7 @@ class Machine(Captures):
                 pc += 1
                 continue
             if what == TAKE:
-                end = self._take(instruction, text, pos, size)
+                end = self._take(instruction, text, pos, size, at_end)
                 if end >= 0:
                     if instruction[3] == BY_UNTIL:
                         self.text_end = end + self.base
@@ -133,24 +137,17 @@ class Machine(Captures):
                     where = size
             elif what == ENTER:
                 site = instruction[1]
-                entered = (site, pos)
-                log.append((LOG_FRAME, entered, pos))
+                entered: object = (site, pos)
                 if site.scope:
-                    scopes = Scope(entered, site, pos + self.base, calls, scopes)
-                    if not barrier:
-                        scopes.farthest, scopes.failed = self.farthest + self.base, self.failed
-                        self.farthest = pos
-                        self.failed = []
+                    scopes = self._enter(site, pos, calls, scopes, barrier)
+                    entered = scopes.identity
+                log.append((LOG_FRAME, entered, pos))
                 pc += 1
                 continue
             elif what == EXIT:
-                site = instruction[1]
-                if site.scope:
-                    assert scopes is not None
-                    if scopes.farthest > self.farthest + self.base and not barrier:
-                        self.farthest, self.failed = scopes.farthest - self.base, scopes.failed
-                    scopes = scopes.parent
-                log.append((LOG_FRAME_END, site, pos))
+                if instruction[1].scope:
+                    scopes = self._exit(scopes, barrier)
+                log.append((LOG_FRAME_END, instruction[1], pos))
                 pc += 1
                 continue
             elif what == OPEN:
@@ -192,7 +189,7 @@ class Machine(Captures):
                 if verify is None:
                     pc = done
                     continue
-                if quick is not None and quick[0](text, found) and found + quick[1] <= size:
+                if quick is not None and quick[0](text, found) and (at_end or found + quick[1] <= size):
                     pc = done
                     continue
                 choices.append((retry, pos, len(log), calls, scopes, barrier))
@@ -210,11 +207,7 @@ class Machine(Captures):
                         break
                     where = size
                 if barrier == 0:
-                    if where > self.farthest:
-                        self.farthest = where
-                        self.failed = [pc]
-                    elif where == self.farthest:
-                        self.failed.append(pc)
+                    self._missed(where, pc)
                 where = -1
                 pc = instruction[3]
                 continue
@@ -381,13 +374,7 @@ class Machine(Captures):
                 raise AssertionError(show(instruction))
             # The instruction failed: take the newest open choice, or recover.
             if barrier == 0:
-                if where < 0:
-                    where = pos
-                if where > self.farthest:
-                    self.farthest = where
-                    self.failed = [pc]
-                elif where == self.farthest:
-                    self.failed.append(pc)
+                self._missed(pos if where < 0 else where, pc)
             where = -1
             if choices:
                 left = scopes
@@ -399,29 +386,3 @@ class Machine(Captures):
                 pc, pos, calls, scopes = self._recover(scopes, pos, size, at_end)
         self.steps += steps
         self.pc, self.pos, self.calls, self.scopes, self.barrier = pc, pos, calls, scopes, barrier
-
-    def _take(self, instruction: Instruction, text: str, pos: int, size: int) -> int:
-        """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""
-        _, _, dialect, how, what, then, _ = instruction
-        self.taken = how
-        end: int
-        if how == BY_NAME:
-            end = self._name(what, text, pos, size, False)
-            if end > 0:
-                self.tool = self.names.decode(dialect, text[pos:end])
-            return end
-        if how == BY_JSON:
-            return whole_value(text, pos) if text.startswith("{", pos) else -1
-        search = what
-        if how == BY_VALUE and not self.names.only_text(self.tool, self.key):
-            end = whole_value(text, pos) if pos < size else -1
-            self.taken = BY_JSON
-            return end if end >= 0 and self._follows(then, text, end, size) else -1
-        end = search.candidate(text, pos, True, pos)
-        if end < 0 or (then is not None and not self._follows(then, text, end, size)):
-            return -1
-        return end
-
-    @staticmethod
-    def _follows(then: Any, text: str, end: int, size: int) -> bool:
-        return end + then[1] <= size and then[0](text, end) is not None

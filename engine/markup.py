@@ -47,16 +47,9 @@ class Markup(Terminals):
 
     def scanned_branch(self, item: Expression, k: Continuation, opened: list[Open], own: Open) -> bool:
         """An alternative that begins with a run of markup which excludes the others: no choice where the run is found."""
-        dialect = self.dialect
-        while (
-            isinstance(item, Reference) and item.name not in self.recursive and not self.marked(self.rules[item.name])
-        ):
-            self.dialect = self.rules[item.name].dialect
-            item = self.rules[item.name].expression
         items: list[Expression] = list(item.items) if isinstance(item, Sequence) else [item]
         run = self.runs(items).get(0)
         if run is None or not self.openings.excludes(items[: run[0]], own.others):
-            self.dialect = dialect
             return False
         length, fused = run
         head, tail = Sequence(tuple(items[:length]), item.span), Sequence(tuple(items[length:]), item.span)
@@ -73,8 +66,17 @@ class Markup(Terminals):
         self.scanned(done, before)
         self.settle_outer(opened)
         self.expression(tail, k, opened)
-        self.dialect = dialect
         return True
+
+    def opened_up(self, item: Expression) -> Expression:
+        """What a reference stands for, where the rule is no frame, no scope, and has no name for errors; in its dialect."""
+        while isinstance(item, Reference) and item.name not in self.recursive:
+            rule = self.rules[item.name]
+            if rule.display or self.marked(rule):
+                break
+            self.dialect = rule.dialect
+            item = rule.expression
+        return item
 
     # -- labels ------------------------------------------------------------------------------------------------------
 

@@ -136,7 +136,7 @@ class Parser:
         self._pieces.append(text)
         if self._stops is not None:
             text = self._stops.pass_on(text) + self._stops.rest()
-        self._extend(text)
+        self._machine.text += text
         self._end()
         return self._regions.message(complete=True)
 

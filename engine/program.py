@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .openings import Continuation
 from .search import Search
@@ -52,6 +52,7 @@ RECOVERED = 32   # site
 ACCEPT = 33      # -                   the start rule has matched
 REST = 34        # -                   the text went on behind it: all of it is recovered
 TAKE = 35        # label, dialect, how, what, then, target  try a whole label at once, else take it bit by bit
+CHAIN = 36       # links, slack, target, first  try a run of instructions at once, else the first of them
 # fmt: on
 
 # fmt: off
@@ -59,12 +60,12 @@ NAMES = (
     "LIT", "SPAN", "UNTIL", "RETRY", "TEST", "CHOICE", "POP", "SETTLE", "COMMIT", "ENTER",
     "EXIT", "OPEN", "CLOSE", "SET", "RUN", "JSON", "TYPED", "NAME", "PROPERTY", "AT_END",
     "CLOSER", "MARK", "PREDICATE", "BACK", "FAIL_TWICE", "FAIL", "JUMP", "CALL", "RETURN", "SAME",
-    "SCAN", "SKIP", "RECOVERED", "ACCEPT", "REST", "TAKE",
+    "SCAN", "SKIP", "RECOVERED", "ACCEPT", "REST", "TAKE", "CHAIN",
 )
 # fmt: on
 
 # Kinds of log entries; an entry is (kind, what, position).
-LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN = range(8)
+LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN, LOG_CHAIN = range(9)
 # How TAKE reads its label.
 BY_NAME, BY_JSON, BY_UNTIL, BY_VALUE = range(4)
 # What MARK notes.
@@ -92,6 +93,20 @@ class Site:
     @property
     def recover(self) -> int:
         return self.recovers[0]
+
+
+class Link(NamedTuple):
+    """A part of a chain: what it reads, once, or for as long as ``literal`` stands there; what to do then.
+
+    ``steps`` are (SCAN, match, which of its groups are names or keys) or how a label is taken, and each gives spans.
+    ``state`` and ``log`` are (instruction, its argument, index of the span where it stands) for the machine and for
+    who reads its log.
+    """
+
+    literal: str
+    steps: tuple[tuple[int, Any, Any], ...]
+    state: tuple[tuple[int, Any, int], ...]
+    log: tuple[tuple[int, Any, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +143,8 @@ class Program:
         """The program as text, an instruction a line.
 
         >>> import chatpeg
-        >>> print(chatpeg.load("hermes").program.dump().splitlines()[0].split()[:2])
-        ['0', 'ENTER']
+        >>> print(chatpeg.load("mistral-v3").program.dump().splitlines()[3])
+           3 UNTIL '[TOOL_CALLS]' - 4 -1 -
         """
         width = len(str(len(self.code)))
         return "\n".join(f"{pc:{width}} {show(instruction)}" for pc, instruction in enumerate(self.code))
@@ -139,6 +154,9 @@ def show(instruction: Instruction) -> str:
     """One instruction in words. E.g. ``LIT '<tool_call>' 11``"""
     code, *arguments = instruction
     assert isinstance(code, int)
+    if code == CHAIN:
+        links, _, target, first = arguments
+        return f"CHAIN {' '.join(map(_show_argument, links))} {target}, or {show(first)}"
     return " ".join([NAMES[code], *map(_show_argument, arguments)])
 
 
@@ -148,6 +166,9 @@ def _show_argument(argument: object) -> str:
             return name
         case Search():
             return argument.show()
+        case Link(literal=literal, steps=steps):
+            shown = " ".join(_show_argument(what) for _, what, _ in steps)
+            return f"while {literal!r} ({shown})" if literal else shown
         case None:
             return "-"
         case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from . import program as op
 from .argument_stream import ArgumentStream
@@ -17,6 +18,7 @@ from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .frames import Frame, Recovery, Region
 from .message import Malformed, Message, Span, ToolCall
 from .request import Tool
+from .shortcuts import Noted
 from .state import LogEntry, Scope
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -56,36 +58,60 @@ class Regions:
     def read(self, log: list[LogEntry], first: int, count: int, text: str, base: int, *, upto: int) -> None:
         """Take the entries from ``first`` to ``count`` in, and the text up to ``upto``, which ``base`` went before."""
         for index in range(first, count):
-            entry = log[index]
-            kind = entry[0]
-            if kind == op.LOG_SPAN:
-                self._span(entry, text, base)
+            kind, what, pos = log[index]
+            if kind == op.LOG_CHAIN:
+                self._chain(what, text, base)
+            elif kind == op.LOG_SPAN:
+                label, dialect, start, how = what
+                self._span(label, dialect, how, start, pos, text, base)
             elif kind == op.LOG_OPEN:
-                self._open(entry, text, base)
+                self._open(what[0], what[1], pos, base)
             elif kind == op.LOG_CLOSE:
-                self._close(entry, text, base)
+                self._close(what, pos, text, base)
             elif kind == op.LOG_FRAME:
-                pos = entry[2] + base
-                self._frames.append(Frame(entry[1][0], entry[1], pos, pos))
+                self._frames.append(Frame(what[0], what, pos + base, pos + base))
             elif kind == op.LOG_FRAME_END:
-                self._frame_end(entry[2] + base, text, base)
+                self._frame_end(pos + base, text, base)
             elif kind == op.LOG_MARK:
-                self._mark(entry, text, base)
+                self._mark(what, pos, text, base)
             elif kind == op.LOG_RECOVER:
-                self._recover(entry, text, base)
+                self._recover(what, pos, text, base)
             else:
-                self._recovered(entry[2] + base, text, base)
+                self._recovered(pos + base, text, base)
         if self._recovery is not None:
             self._give_up(text, base, upto + base)
         elif self._region is not None and self._region.closed_at < 0:
             self._grow(self._region, text, base, upto + base)
 
-    def _open(self, entry: LogEntry, text: str, base: int) -> None:
+    def _chain(self, noted: list[Noted], text: str, base: int) -> None:
+        """What the instructions of a chain would have logged one by one."""
+        for (_, _, _, effects), spans, taken, entered in noted:
+            scopes = iter(entered)
+            for what, value, span in effects:
+                pos, end = spans[span]
+                if what == op.TAKE:
+                    label, dialect, how = value
+                    self._span(label, dialect, taken if how == op.BY_VALUE else how, pos, end, text, base)
+                elif what == op.OPEN:
+                    self._open(value[0], value[1], pos, base)
+                elif what == op.CLOSE:
+                    self._close(value[0], pos, text, base)
+                elif what == op.ENTER:
+                    self._frames.append(Frame(value, next(scopes) if value.scope else None, pos + base, pos + base))
+                elif what == op.EXIT:
+                    self._frame_end(pos + base, text, base)
+                else:
+                    self._mark(value, pos, text, base)
+
+    def _open(self, label: str, dialect: str, pos: int, base: int) -> None:
+        pos += base
         if self._call is not None:
-            self._call_entry(entry, text, base)
+            if self._call_error is None:
+                try:
+                    self._call.open(label, dialect, pos)
+                except DecodeError as error:
+                    self._call_error = error
             return
-        label = entry[1][0]
-        pos = entry[2] + base
         frame = self._frames[-1]
         if self._region is not None:
             self._end_region(pos)
@@ -97,49 +123,45 @@ class Regions:
             self._region = Region(label, frame.mark, pos)
         frame.mark = pos
 
-    def _close(self, entry: LogEntry, text: str, base: int) -> None:
-        pos = entry[2] + base
+    def _close(self, label: str, pos: int, text: str, base: int) -> None:
         if self._call is not None:
-            if entry[1] == "tool_call":
-                self._frames[-1].mark = pos
+            if label == "tool_call":
+                self._frames[-1].mark = pos + base
                 return
-            self._call_entry(entry, text, base)
-            if entry[1] == "name" and not self._call_opened:
+            if self._call_error is None:
+                try:
+                    self._call.close(text, base, pos)
+                except DecodeError as error:
+                    self._call_error = error
+            if label == "name" and not self._call_opened:
                 self._open_call()
             return
         region = self._region
         if region is not None and region.closed_at < 0:
+            pos += base
             self._grow(region, text, base, pos)
             region.closed_at = pos
             self._frames[-1].mark = pos
 
-    def _span(self, entry: LogEntry, text: str, base: int) -> None:
+    def _span(  # noqa: PLR0917 - called for every label, where keywords cost
+        self, label: str, dialect: str, how: int, start: int, end: int, text: str, base: int
+    ) -> None:
         """A label that was read at once."""
-        label, dialect, start, how = entry[1]
         call = self._call
         if call is None:
-            if start == entry[2] and self._region is None:
+            if start == end and self._region is None:
                 self._frames[-1].mark = start + base
                 return
-            self._open((op.LOG_OPEN, (label, dialect), start), text, base)
-            self._close((op.LOG_CLOSE, label, entry[2]), text, base)
+            self._open(label, dialect, start, base)
+            self._close(label, end, text, base)
             return
         if self._call_error is None:
             try:
-                call.read_span(label, dialect, text[start : entry[2]], start + base, how)
+                call.read_span(label, dialect, text[start:end], start + base, how)
             except DecodeError as error:
                 self._call_error = error
         if label == "name" and not self._call_opened:
             self._open_call()
-
-    def _call_entry(self, entry: LogEntry, text: str, base: int) -> None:
-        assert self._call is not None
-        if self._call_error is not None:
-            return
-        try:
-            self._call.read(entry, text, base)
-        except DecodeError as error:
-            self._call_error = error
 
     def _open_call(self) -> None:
         assert self._call is not None
@@ -153,8 +175,7 @@ class Regions:
             self._stream = ArgumentStream()
         self.events.append(RegionOpen("tool_call", frame.start, frame.mark, dict(self._call.captures)))
 
-    def _mark(self, entry: LogEntry, text: str, base: int) -> None:
-        _, what, pos = entry
+    def _mark(self, what: str, pos: int, text: str, base: int) -> None:
         if what == op.TOLERATED:
             self._refuse(ParseError("not as the format writes it (read leniently)", pos + base))
         elif what == op.DROP_OPEN:
@@ -162,7 +183,7 @@ class Regions:
         elif what == op.DROP_CLOSE:
             self._drop(self._drop_start, pos + base, text[self._drop_start - base : pos])
         elif self._call is not None:
-            self._call_entry(entry, text, base)
+            self._call.mark_typed()
 
     def _drop(self, start: int, end: int, text: str) -> None:
         if not text:
@@ -286,8 +307,8 @@ class Regions:
 
     # -- recovery ----------------------------------------------------------------------------------------------------
 
-    def _recover(self, entry: LogEntry, text: str, base: int) -> None:
-        _, (scope, start, failed, expected, at_end, good), pos = entry
+    def _recover(self, why: tuple[Any, ...], pos: int, text: str, base: int) -> None:
+        scope, start, failed, expected, at_end, good = why
         if self._region is not None:
             if self._region.closed_at < 0:
                 self._grow(self._region, text, base, pos + base)

@@ -26,9 +26,18 @@ def _shortest(literals: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(one for one in literals if not any(one != other and one.startswith(other) for other in literals))
 
 
+def _anchor(literals: tuple[str, ...]) -> str:
+    """A character that is in all of them, no letter nor blank: `str.find` is ten times as fast as a pattern with branches.
+
+    What stands before it in each does not hold it, so the leftmost literal has the leftmost anchor.
+    """
+    common = [c for c in literals[0] if not c.isspace() and not c.isalnum() and all(c in one for one in literals)]
+    return min(common, key=lambda c: max(one.find(c) for one in literals), default="")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """A delimiter's openings, prepared.
+    """A delimiter's openings, prepared. ``anchor`` is a character of every literal, if there is one.
 
     >>> search = Search.of([Opening(frozenset("\\n"), None, "</think>")])
     >>> search.candidate("so\\n\\n</think>", 0, True), search.hold("so\\n</th", 0, 0)[0]
@@ -39,7 +48,8 @@ class Search:
     runs: tuple[tuple[frozenset[str], int | None], ...]
     longest: int
     single: str
-    first: str
+    anchor: str
+    _behind: tuple[tuple[int, str], ...] = field(repr=False)
     _pattern: re.Pattern[str] | None = field(repr=False)
     _firsts: str
     _held_blanks: frozenset[str]
@@ -49,7 +59,10 @@ class Search:
     def of(openings: list[Opening]) -> Search:
         literals = _shortest(tuple(dict.fromkeys(opening.literal for opening in openings)))
         runs = tuple(dict.fromkeys((opening.blanks, opening.most) for opening in openings if opening.blanks))
-        pattern = re.compile("|".join(map(re.escape, literals))) if len(literals) > 1 else None
+        anchor = _anchor(literals) if len(literals) > 1 else ""
+        behind = sorted(((literal.find(anchor), literal) for literal in literals), reverse=True)
+        ways = dict.fromkeys(re.escape(literal[at:] if anchor else literal) for at, literal in behind)
+        pattern = re.compile("|".join(ways)) if len(literals) > 1 else None
         unbounded = any(most is None for _, most in runs)
         firsts = "".join(dict.fromkeys(literal[0] for literal in literals))
         return Search(
@@ -57,7 +70,8 @@ class Search:
             runs,
             max(map(len, literals), default=0),
             literals[0] if len(literals) == 1 else "",
-            firsts if len(firsts) == 1 else "",
+            anchor,
+            tuple(behind),
             pattern,
             firsts,
             frozenset().union(*(blanks for blanks, _ in runs)),
@@ -88,12 +102,17 @@ class Search:
             return text.find(self.single, start)
         if self._pattern is None:
             return -1
-        if self.first:
-            start = text.find(self.first, start)
-            if start < 0:
-                return -1
-        found = self._pattern.search(text, start)
-        return found.start() if found else -1
+        if not self.anchor:
+            found = self._pattern.search(text, start)
+            return found.start() if found else -1
+        place = text.find(self.anchor, start)
+        while place >= 0 and (found := self._pattern.search(text, place)):
+            place = found.start()
+            for at, literal in self._behind:
+                if place - at >= start and text.startswith(literal, place - at):
+                    return place - at
+            place += 1
+        return -1
 
     def candidate(  # noqa: PLR0917 - called for every candidate, where keywords cost
         self, text: str, low: int, fresh: bool, start: int = -1, at_end: bool = False, longest: bool = False

@@ -18,10 +18,12 @@ from .search import Search
 class Names:
     """What a request says about names: the patterns of each NAME slot, and whether a tool's property can only be a string.
 
-    ``properties`` is None when the tools are not known.
+    ``properties`` is None when the tools are not known. ``whole`` has the texts that are names where they fill a slot up to
+    a character that is in no name; None: any text is.
     """
 
     slots: tuple[tuple[re.Pattern[str] | None, re.Pattern[str], regex.Pattern[str] | None], ...]
+    whole: tuple[frozenset[str] | None, ...]
     only_text: Callable[[str, str], bool]
     properties: dict[str, tuple[str, ...]] | None
     decode: Any
@@ -128,6 +130,32 @@ class State:
             self.memo = (max(0, low - upto), fresh, start - upto, (max(0, run_start - upto), max(0, run_end - upto)))
         elif self.memo is not None:
             raise AssertionError("a value is being read")
+
+    # -- scopes and frames -------------------------------------------------------------------------------------------
+
+    def _enter(self, site: Site, pos: int, calls: Any, scopes: Scope | None, barrier: int) -> Scope:
+        """A scope begins at ``pos``; what is open in it."""
+        scope = Scope((site, pos), site, pos + self.base, calls, scopes)
+        if not barrier:
+            scope.farthest, scope.failed = self.farthest + self.base, self.failed
+            self.farthest = pos
+            self.failed = []
+        return scope
+
+    def _exit(self, scopes: Scope | None, barrier: int) -> Scope | None:
+        """The innermost scope has matched; what is open around it."""
+        assert scopes is not None
+        if scopes.farthest > self.farthest + self.base and not barrier:
+            self.farthest, self.failed = scopes.farthest - self.base, scopes.failed
+        return scopes.parent
+
+    def _missed(self, where: int, pc: int) -> None:
+        """A terminal, outside predicates, failed."""
+        if where > self.farthest:
+            self.farthest = where
+            self.failed = [pc]
+        elif where == self.farthest:
+            self.failed.append(pc)
 
     # -- recovery (DESIGN, "Recovery") ------------------------------------------------------------------------------
 
