@@ -74,14 +74,17 @@ class CallReader:
         try:
             if label == "key" and parts:
                 parts[-1].key = raw if dialect == "raw" else values.unspelled(dialect, raw)
-            elif label == "value" and parts and how in (op.BY_VALUE, op.BY_JSON):
+            elif label == "value" and parts and how == op.BY_VALUE:
+                self._add(parts[-1], values.quoted(raw))  # It can only be a string, or it would have been read as JSON.
+            elif label == "value" and parts and how == op.BY_JSON:
                 parent = parts[-1]
-                read = values.typed if how == op.BY_VALUE else values.typed_json
-                text, canonical = read(raw, self._declared(parent))
+                text, canonical = values.typed_json(raw, self._declared(parent))
                 self.canonical = self.canonical and canonical
                 self._add(parent, text)
             elif label == "arguments" and how == op.BY_JSON:
                 self.arguments = values.strict_json(raw)
+            elif label == "name":
+                self._name(dialect, raw)
             else:
                 self._open(label, dialect, start)
                 self._close(parts.pop(), raw)
@@ -109,9 +112,10 @@ class CallReader:
 
     def _close(self, part: _Part, raw: str) -> None:
         match part.label:
+            case "arguments":
+                self.arguments = self._object(part, raw)
             case "name":
-                self.name = self.captures["name"] = values.unspelled(part.dialect, raw)
-                self._tool = self._offered.get(self.name) if self._offered else None
+                self._name(part.dialect, raw)
             case "id":
                 self.captures["id"] = values.unspelled(part.dialect, raw)
             case "key":
@@ -125,10 +129,12 @@ class CallReader:
             case "item":
                 if self._parts:
                     self._parts[-1].items.append(self._json(part, raw))
-            case "arguments":
-                self.arguments = self._object(part, raw)
             case _:
                 pass
+
+    def _name(self, dialect: str, raw: str) -> None:
+        self.name = self.captures["name"] = values.unspelled(dialect, raw)
+        self._tool = self._offered.get(self.name) if self._offered else None
 
     def _member(self, part: _Part, raw: str) -> None:
         if self._parts:

@@ -306,11 +306,10 @@ class Chat:
         parser = self.parser(prompt)
         if partial:
             parser.feed(text)
-        else:
-            parser.whole(text)
+        message = parser.message if partial else parser.whole(text)
         if strict and (error := parser.veto()) is not None:
             raise error
-        return parser.message
+        return message
 
     def gbnf(self, prompt: str | None = None) -> Constraint:
         """The grammar for llama.cpp, for output that follows ``prompt``. Raises `EmitError` where none can be made.

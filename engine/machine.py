@@ -82,7 +82,7 @@ class Machine(Shortcuts):
             instruction = code[pc]
             what = instruction[0]
             if what == CHAIN:
-                read = self._along(instruction[1], text, pos, at_end)
+                read = self._along(instruction[1], text, pos, at_end) if pos < size else None
                 if read is not None and (at_end or read[1] + instruction[2] <= size):
                     noted, end = read
                     scopes = self._note(noted, pos, calls, scopes, barrier)
@@ -153,7 +153,7 @@ class Machine(Shortcuts):
             elif what == OPEN:
                 log.append((LOG_OPEN, (instruction[1], instruction[2]), pos))
                 if instruction[1] == "tool_call" and scopes is not None:
-                    scopes = scopes.changed(scopes.committed, True)
+                    scopes = scopes.changed(scopes.committed, True, not choices)
                 pc += 1
                 continue
             elif what == CLOSE:
@@ -220,7 +220,7 @@ class Machine(Shortcuts):
             elif what == COMMIT:
                 del choices[barrier:]
                 if scopes is not None and scopes.site is instruction[1] and not barrier:
-                    scopes = scopes.changed(True, scopes.call)
+                    scopes = scopes.changed(True, scopes.call, not choices)
                 pc += 1
                 continue
             elif what == SETTLE:

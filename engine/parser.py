@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import ParseError, StateError
 from .events import Event, RegionChunk
@@ -11,6 +11,7 @@ from .message import Message
 from .program import Program
 from .regions import Regions
 from .request import Tool
+from .search import Search
 from .state import Names
 from .stops import Stops, StopStrings
 
@@ -27,17 +28,31 @@ class Setup:
     unknown_is_call: bool
     incremental: bool
     looks_back: bool
+    _searches: dict[Search, Search] = field(default_factory=dict)
+
+    def with_stops(self, search: Search) -> Search:
+        """The search for a delimiter or a stop string."""
+        if search not in self._searches:
+            stops = self.stops.strings if self.stops is not None else ()
+            self._searches[search] = search.and_for(stops)
+        return self._searches[search]
 
 
 @dataclass(slots=True)
 class Plain:
-    """Text of region ``label`` in which no character of ``firsts`` stands can be handed on, but for blanks at its end."""
+    """Text of region ``label`` that the machine is not needed for: no delimiter, nor stop string, is in it.
+
+    ``held`` is what is not handed on yet: blanks that would belong to a delimiter and, from ``begun`` on, what may be its
+    beginning. Text without one of the characters ``firsts`` (``first``, if it is one) needs no ``search``.
+    """
 
     label: str
     first: str
     firsts: frozenset[str]
     blanks: str
+    search: Search
     held: str
+    begun: int
     sent: list[str]
 
 
@@ -82,32 +97,32 @@ class Parser:
         """
         plain = self._plain
         if plain is not None and type(chunk) is str and chunk:
+            held = plain.held
             if plain.first not in chunk if plain.first else plain.firsts.isdisjoint(chunk):
-                self._pieces.append(chunk)
-                piece = plain.held + chunk if plain.held else chunk
-                if chunk[-1] in plain.blanks:
-                    shown = piece.rstrip(plain.blanks)
-                    plain.held = piece[len(shown) :]
-                    if len(plain.held) > _MOST_HELD:
-                        plain.sent.append(shown)
-                        self._resume(plain)
-                        return [_new_chunk(RegionChunk, (plain.label, shown, True))] if shown else []
-                    piece = shown
-                    if not piece:
-                        return []
-                elif plain.held:
-                    plain.held = ""
-                plain.sent.append(piece)
-                return [_new_chunk(RegionChunk, (plain.label, piece, True))]
-            self._resume(plain)
+                if plain.begun == len(held):
+                    self._pieces.append(chunk)
+                    piece = held + chunk if held else chunk
+                    if chunk[-1] in plain.blanks:
+                        shown = piece.rstrip(plain.blanks)
+                        return self._passed_on(plain, shown, piece[len(shown) :], len(piece) - len(shown))
+                    if held:
+                        plain.held, plain.begun = "", 0
+                    plain.sent.append(piece)
+                    return [_new_chunk(RegionChunk, (plain.label, piece, True))]
+            else:
+                piece = held + chunk
+                if plain.search.hit(piece, 0) < 0:
+                    self._pieces.append(chunk)
+                    cut, begun, _ = plain.search.hold(piece, 0, 0)
+                    return self._passed_on(plain, piece[:cut], piece[cut:], begun - cut)
+            self._pieces.append(chunk)
+            return self._wake(plain, chunk)
         if self._done:
             raise StateError("feed() after finish(): make a new parser for the next reply")
         if not isinstance(chunk, str):
             raise TypeError(f"feed() takes a str, not {type(chunk).__name__}; decode bytes first")
         self._pieces.append(chunk)
-        if self._stops is not None:
-            chunk = self._stops.pass_on(chunk)
-        return self._advance(chunk) if chunk else []
+        return self._pass_on(chunk)
 
     def finish(self) -> list[Event]:
         """Say that the reply is over; returns the remaining events. Raises `StateError` when called twice.
@@ -119,10 +134,9 @@ class Parser:
         """
         if self._done:
             raise StateError("finish() was called before")
-        if self._plain is not None:
-            self._resume(self._plain)
+        events = self._wake(self._plain) if self._plain is not None else []
         rest = self._stops.rest() if self._stops is not None else ""
-        return [*(self._advance(rest) if rest else ()), *self._end()]
+        return [*events, *(self._advance(rest) if rest else ()), *self._end()]
 
     def whole(self, text: str) -> Message:
         """The message of a whole reply: `feed` and `finish` at once, the same run of the machine without the events.
@@ -132,7 +146,7 @@ class Parser:
         'Hi'
         """
         if self._plain is not None:
-            self._resume(self._plain)
+            self._wake(self._plain)
         self._pieces.append(text)
         if self._stops is not None:
             text = self._stops.pass_on(text) + self._stops.rest()
@@ -144,7 +158,7 @@ class Parser:
     def message(self) -> Message:
         """What is known so far; a new value each time."""
         if self._plain is not None:
-            self._resume(self._plain)
+            self._regions.events = self._wake(self._plain)
         return self._regions.message(complete=self._done)
 
     @property
@@ -156,6 +170,11 @@ class Parser:
     def steps(self) -> int:
         """How many instructions the machine has run."""
         return self._machine.steps
+
+    def _pass_on(self, chunk: str) -> list[Event]:
+        if self._stops is not None:
+            chunk = self._stops.pass_on(chunk)
+        return self._advance(chunk) if chunk else []
 
     def _extend(self, chunk: str) -> None:
         machine = self._machine
@@ -212,15 +231,25 @@ class Parser:
         blanks = "".join(search.held_blanks)
         if machine.pos or search.bounded or len(machine.text) > _MOST_HELD or machine.text.strip(blanks):
             return None
-        firsts = search.firsts + "".join(self._setup.stops.firsts if self._setup.stops is not None else ())
-        single = firsts[0] if len(set(firsts)) == 1 else ""
-        return Plain(sent[0], single, frozenset(firsts), blanks, machine.text, [])
+        both = self._setup.with_stops(search)
+        firsts, held = both.firsts, machine.text
+        return Plain(sent[0], firsts if len(firsts) == 1 else "", frozenset(firsts), blanks, both, held, len(held), [])
 
-    def _resume(self, plain: Plain) -> None:
-        """Bring the machine to where the text handed on has come."""
+    def _passed_on(self, plain: Plain, shown: str, held: str, begun: int) -> list[Event]:
+        """``shown`` is handed on without the machine; ``held`` is not."""
+        plain.held, plain.begun = held, begun
+        if shown:
+            plain.sent.append(shown)
+        events: list[Event] = [_new_chunk(RegionChunk, (plain.label, shown, True))] if shown else []
+        return events + self._wake(plain) if len(held) > _MOST_HELD else events
+
+    def _wake(self, plain: Plain, chunk: str = "") -> list[Event]:
+        """Bring the machine to where the text handed on has come, and on through what may begin a delimiter."""
         self._plain = None
         self._regions.grown(plain.sent)
-        self._machine.skipped(sum(map(len, plain.sent)), plain.held)
+        self._machine.skipped(sum(map(len, plain.sent)), plain.held[: plain.begun])
+        chunk = plain.held[plain.begun :] + chunk
+        return self._pass_on(chunk) if chunk else []
 
     def veto(self) -> ParseError | None:
         """The first place that a strict parse refuses, with line and column; None if there is none."""

@@ -91,7 +91,15 @@ class Regions:
                 pos, end = spans[span]
                 if what == op.TAKE:
                     label, dialect, how = value
-                    self._span(label, dialect, taken if how == op.BY_VALUE else how, pos, end, text, base)
+                    if how == op.BY_VALUE:
+                        how = taken
+                    if self._call is None or label == "name":
+                        self._span(label, dialect, how, pos, end, text, base)
+                    elif self._call_error is None:
+                        try:
+                            self._call.read_span(label, dialect, text[pos:end], pos + base, how)
+                        except DecodeError as error:
+                            self._call_error = error
                 elif what == op.OPEN:
                     self._open(value[0], value[1], pos, base)
                 elif what == op.CLOSE:
@@ -273,7 +281,8 @@ class Regions:
         self._stream = None
 
     def _end_call(self, frame: Frame, pos: int, text: str, base: int) -> None:
-        self.stream(text, base, pos - base, None)
+        if self._stream is not None:
+            self.stream(text, base, pos - base, None)
         call, error = self._call, self._call_error
         assert call is not None
         if error is not None and self._stream is not None:

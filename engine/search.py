@@ -78,6 +78,12 @@ class Search:
             None if unbounded else max((most or 0 for _, most in runs), default=0),
         )
 
+    def and_for(self, literals: tuple[str, ...]) -> Search:
+        """The search for other literals too."""
+        runs = self.runs or ((frozenset(), 0),)
+        own = [Opening(blanks, most, literal) for blanks, most in runs for literal in self.literals]
+        return Search.of([*own, *(Opening(frozenset(), 0, literal) for literal in literals)])
+
     @property
     def firsts(self) -> str:
         """The characters that a literal can begin with."""
@@ -106,12 +112,14 @@ class Search:
             found = self._pattern.search(text, start)
             return found.start() if found else -1
         place = text.find(self.anchor, start)
-        while place >= 0 and (found := self._pattern.search(text, place)):
-            place = found.start()
+        while place >= 0:
             for at, literal in self._behind:
                 if place - at >= start and text.startswith(literal, place - at):
                     return place - at
-            place += 1
+            found = self._pattern.search(text, place + 1)
+            if found is None:
+                break
+            place = found.start()
         return -1
 
     def candidate(  # noqa: PLR0917 - called for every candidate, where keywords cost
@@ -123,14 +131,15 @@ class Search:
         run of blanks that reaches back across it has been tried. The literals are searched from ``start`` on. A literal
         that is not all there yet hides those that begin behind it and, if it is the ``longest`` that counts, with it.
         """
-        hit = self.hit(text, max(low, start))
+        hit = self.hit(text, start if start > low else low)
         if hit < 0:
             return -1
-        size = len(text)
-        if not at_end and not self.single and hit > size - self.longest:
-            begun = self._begun(text, max(low, start, size - self.longest + 1), size)
+        if not at_end and not self.single and hit > len(text) - self.longest:
+            begun = self._begun(text, max(low, start, len(text) - self.longest + 1), len(text))
             if begun < hit or (longest and begun == hit):
                 return -1
+        if not self.runs:
+            return hit
         first = hit
         for blanks, most in self.runs:
             begin = hit

@@ -9,6 +9,7 @@ from .jsonscan import whole_value
 from .program import (
     BY_JSON,
     BY_NAME,
+    BY_UNTIL,
     BY_VALUE,
     CHOICE,
     CLOSE,
@@ -51,13 +52,14 @@ class Shortcuts(Captures):
                         pos = found.end()
                         for group, slot, dialect in more:
                             name = found[group]
+                            decoded = name if dialect == "raw" else names.decode(dialect, name)
                             if slot < 0:
-                                key = names.decode(dialect, name)
+                                key = decoded
                                 continue
                             whole = names.whole[slot]
                             if whole is not None and name not in whole:
                                 return None
-                            tool = names.decode(dialect, name)
+                            tool = decoded
                         continue
                     start = pos
                     if how == BY_JSON:
@@ -67,6 +69,8 @@ class Shortcuts(Captures):
                         taken = BY_JSON
                     else:
                         pos = what.candidate(text, pos, True, pos, at_end)
+                        if pos < 0 and at_end and how == BY_UNTIL:
+                            pos = len(text)
                     if pos < 0:
                         return None
                     spans.append((start, pos))
@@ -84,7 +88,7 @@ class Shortcuts(Captures):
                 if what == COMMIT:
                     del choices[barrier:]
                     if scopes is not None and scopes.site is value and not barrier:
-                        scopes = scopes.changed(True, scopes.call)
+                        scopes = scopes.changed(True, scopes.call, not choices)
                 elif what == TAKE:
                     self.text_end = spans[span][1] + self.base
                 elif what == CLOSE:
@@ -96,7 +100,7 @@ class Shortcuts(Captures):
                     scopes = self._exit(scopes, barrier)
                 elif what == OPEN:
                     if scopes is not None:
-                        scopes = scopes.changed(scopes.committed, True)
+                        scopes = scopes.changed(scopes.committed, True, not choices)
                 elif what == TEST:
                     if barrier == 0:
                         self._missed(spans[span][0], value)
@@ -127,6 +131,8 @@ class Shortcuts(Captures):
             self.taken = BY_JSON
             return end if end >= 0 and self._follows(then, text, end, size, at_end) else -1
         end = search.candidate(text, pos, True, pos, at_end)
+        if end < 0 and at_end and how == BY_UNTIL:
+            return size
         if end < 0 or (then is not None and not self._follows(then, text, end, size, at_end)):
             return -1
         return end

@@ -46,11 +46,13 @@ class Scope:
         self.farthest = -1
         self.failed: list[int] = []
 
-    def changed(self, committed: bool, call: bool) -> Scope:
-        """The same scope further on. Choices may hold the old one, so it is not changed itself."""
-        scope = Scope(self.identity, self.site, self.start, self.calls, self.parent)
+    def changed(self, committed: bool, call: bool, alone: bool) -> Scope:
+        """The same scope further on; the scope itself if no choice can hold it, which is when there is none."""
+        scope = self
+        if not alone:
+            scope = Scope(self.identity, self.site, self.start, self.calls, self.parent)
+            scope.farthest, scope.failed = self.farthest, self.failed
         scope.committed, scope.call = committed, call
-        scope.farthest, scope.failed = self.farthest, self.failed
         return scope
 
 
@@ -112,7 +114,7 @@ class State:
         return memo.start + self.base, memo.pos + self.base
 
     def skipped(self, count: int, held: str) -> None:
-        """``count`` characters went by without the machine; it waits behind them, holding ``held`` back."""
+        """``count`` characters went by without the machine; it waits behind them, holding ``held`` back, blanks."""
         self.base += count
         self.text = held
         self.pos = 0

@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 def quoted(text: str) -> str:
     """``text`` as a JSON string; characters outside ASCII stay as they are."""
-    return encode_basestring(clean(text))
+    return encode_basestring(text if text.isascii() else clean(text))
 
 
 def unspelled(dialect: str, text: str) -> str:

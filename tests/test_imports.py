@@ -27,9 +27,9 @@ LAYERS = {
     "search": ("search", ""),
     "analysis": ("openings delimiters analysis follow", "source notation search"),
     "program": ("program", "search analysis"),
-    "compiler": ("fusion settling terminals markup compiler", "source notation search analysis program"),
+    "compiler": ("fusion settling terminals markup compiler chains", "source notation search analysis program"),
     "checks": ("flow holdback checks check_*", "source notation search analysis program compiler"),
-    "machine": ("state captures machine", "json search program"),
+    "machine": ("state captures shortcuts machine", "json search program"),
     "message": ("message events", "source"),
     "parser": (
         "stops calls argument_stream frames regions parser",
