@@ -16,9 +16,7 @@ from .program import Instruction, Link, NameSlot, Program
 
 _LONGEST = 32
 """Instructions in a chain."""
-_SILENT = frozenset(
-    (op.ENTER, op.EXIT, op.OPEN, op.CLOSE, op.COMMIT, op.MARK, op.POP, op.SETTLE, op.JUMP, op.CHOICE)
-)
+_SILENT = frozenset((op.ENTER, op.EXIT, op.OPEN, op.CLOSE, op.COMMIT, op.MARK, op.POP, op.SETTLE, op.JUMP, op.CHOICE))
 """Instructions that read nothing and cannot fail."""
 _NOT_LOGGED = frozenset((op.COMMIT, op.POP, op.SETTLE, op.CHOICE, op.TEST))
 """Instructions of which the log says nothing."""
@@ -100,7 +98,7 @@ def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ..
         pc = writer.run(pc, head)
         links += writer.link("")
         slack, size = max(slack, writer.slack), size + writer.size
-        again = _round(program, loops, pc) if pc != head and size < _LONGEST else None
+        again = _round(program, loops, pc, head) if size < _LONGEST else None
         if again is None:
             return (tuple(links), slack, pc) if size > 2 and any(link.steps for link in links) else None
         links += again.link(program.code[pc][1])
@@ -109,13 +107,16 @@ def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ..
         pc = again.exit
 
 
-def _round(program: Program, loops: set[int], head: int) -> _Writer | None:
-    """A loop from ``head``, which goes round once more exactly where its literal stands; None for anything else."""
-    instruction = program.code[head]
-    if instruction[0] != op.TEST or head not in loops:
+def _round(program: Program, loops: set[int], pc: int, head: int) -> _Writer | None:
+    """A loop from ``pc``, which goes round once more exactly where its literal stands; None for anything else.
+
+    A chain that begins in the loop leaves it to the chain that begins it, or each round would read all the others.
+    """
+    instruction = program.code[pc]
+    if instruction[0] != op.TEST or pc not in loops or pc <= head < instruction[3]:
         return None
     writer = _Writer(program.code, program.names, loops, instruction[3])
-    return writer if writer.run(head, head) == head and writer.size else None
+    return writer if writer.run(pc, pc) == pc and writer.size else None
 
 
 @dataclass(slots=True)

@@ -98,6 +98,8 @@ class Machine(Shortcuts):
                     if at_end or end + instruction[2] <= size:
                         for group, (label, dialect) in enumerate(instruction[3], 1):
                             start, stop = found.span(group)
+                            if start < 0:  # Its alternative is not the one that was read.
+                                continue
                             log.append((LOG_SPAN, (label, dialect, start, BY_UNTIL), stop))
                             if label == "key":
                                 self.key = names.decode(dialect, text[start:stop])

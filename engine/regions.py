@@ -90,6 +90,8 @@ class Regions:
             for what, value, span in effects:
                 pos, end = spans[span]
                 if what == op.TAKE:
+                    if pos < 0:  # Its alternative is not the one that was read.
+                        continue
                     label, dialect, how = value
                     if how == op.BY_VALUE:
                         how = taken

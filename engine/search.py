@@ -131,7 +131,7 @@ class Search:
         run of blanks that reaches back across it has been tried. The literals are searched from ``start`` on. A literal
         that is not all there yet hides those that begin behind it and, if it is the ``longest`` that counts, with it.
         """
-        hit = self.hit(text, start if start > low else low)
+        hit = self.hit(text, max(low, start))
         if hit < 0:
             return -1
         if not at_end and not self.single and hit > len(text) - self.longest:

@@ -52,6 +52,8 @@ class Shortcuts(Captures):
                         pos = found.end()
                         for group, slot, dialect in more:
                             name = found[group]
+                            if name is None:  # Its alternative is not the one that was read.
+                                continue
                             decoded = name if dialect == "raw" else names.decode(dialect, name)
                             if slot < 0:
                                 key = decoded
