@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -45,7 +46,11 @@ def complement(ranges: Ranges) -> Ranges:
 
 def overlap(one: Ranges, other: Ranges) -> bool:
     """Whether the two sets share a code point."""
-    return any(low <= b and a <= high for low, high in one for a, b in other)
+    for low, high in one:
+        for a, b in other:
+            if low <= b and a <= high:
+                return True
+    return False
 
 
 def common(one: Ranges, other: Ranges) -> Ranges:
@@ -59,6 +64,7 @@ def blank(ranges: Ranges) -> bool:
     return all(high - low < 32 and all(chr(c) in BLANKS for c in range(low, high + 1)) for low, high in ranges)
 
 
+@lru_cache(maxsize=1024)
 def spelled(ranges: Ranges) -> str:
     """The set as a character class of the `regex` and `re` modules."""
     if not ranges:

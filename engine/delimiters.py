@@ -100,6 +100,26 @@ def reached(node: Expression, rules: Rules) -> set[str]:
     return found
 
 
+def recursive(rules: Rules) -> frozenset[str]:
+    """The names of all rules that refer to themselves, directly or through others."""
+    direct = {
+        name: {part.name for part in walk(rule.expression) if isinstance(part, Reference)}
+        for name, rule in rules.items()
+    }
+    return frozenset(name for name in rules if name in _behind(name, direct))
+
+
+def _behind(name: str, direct: dict[str, set[str]]) -> set[str]:
+    """All that can be reached from ``name``; ``name`` itself only round a loop."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        new = direct.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found
+
+
 def openings(delimiter: Expression, rules: Rules) -> list[Opening]:
     """How each alternative of a delimiter begins; one that is the end of input has no opening.
 

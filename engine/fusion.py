@@ -73,7 +73,7 @@ class Mode(Enum):
 class Fusion:
     """Fuses expressions of one rule table."""
 
-    def __init__(self, rules: Rules, recursive: set[str]) -> None:
+    def __init__(self, rules: Rules, recursive: frozenset[str]) -> None:
         self.rules = rules
         self.recursive = recursive
         self.slack = 0

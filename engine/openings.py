@@ -61,7 +61,8 @@ class Openings:
         self._rules = rules
         self._cells: dict[tuple[int, int], State] = {}
         self._steps: dict[int, list[tuple[Ranges, State | None]]] = {}
-        self._keep: list[object] = []
+        # Keys are identities; the values hold what has them, so that none is used again.
+        self._states: dict[int, tuple[Continuation, State]] = {}
         self._nodes: dict[tuple[object, ...], Expression] = {}
         self._accept: State = ("accept",)
         self._end: State = ("end",)
@@ -94,32 +95,33 @@ class Openings:
             mine, other = todo.pop()
             if len(seen) > _LIMIT:
                 return True
+            theirs = self._step(other)
             for chars, target in self._step(mine):
                 if target is self._done:
-                    if any(
-                        chars == ALL if theirs is None else charset.overlap(chars, c) for c, theirs in self._step(other)
-                    ):
+                    if any(chars == ALL if behind is None else charset.overlap(chars, c) for c, behind in theirs):
                         return True
-                    continue
-                if target is None:
-                    continue
-                for their_chars, their_target in self._step(other):
-                    if their_target is None or not charset.overlap(chars, their_chars):
-                        continue
-                    pair = (id(target), id(their_target))
-                    if pair not in seen:
-                        seen.add(pair)
-                        todo.append((target, their_target))
+                elif target is not None:
+                    for their_chars, their_target in theirs:
+                        if their_target is not None and charset.overlap(chars, their_chars):
+                            pair = (id(target), id(their_target))
+                            if pair not in seen:
+                                seen.add(pair)
+                                todo.append((target, their_target))
         return False
 
     def _state(self, continuation: Continuation) -> State:
-        items = []
-        while continuation is not None:
-            items.append(continuation[0])
-            continuation = continuation[1]
+        behind: list[tuple[Expression, Continuation]] = []
         state = self._end
-        for expression in reversed(items):
-            state = self._cell(expression, state)
+        while continuation is not None:
+            known = self._states.get(id(continuation))
+            if known is not None:
+                state = known[1]
+                break
+            behind.append(continuation)
+            continuation = continuation[1]
+        for part in reversed(behind):
+            state = self._cell(part[0], state)
+            self._states[id(part)] = (part, state)
         return state
 
     def _cell(self, expression: Expression, rest: State) -> State:
@@ -127,7 +129,6 @@ class Openings:
         cell = self._cells.get(key)
         if cell is None:
             cell = self._cells[key] = (expression, rest)
-            self._keep.append(expression)
         return cell
 
     def _step(self, state: State) -> list[tuple[Ranges, State | None]]:
@@ -138,7 +139,6 @@ class Openings:
         known = self._steps.get(id(state))
         if known is None:
             known = self._steps[id(state)] = list(self._open(state, set()))
-            self._keep.append(state)
         return known
 
     def _open(self, state: State, active: set[tuple[int, int]]) -> list[tuple[Ranges, State | None]]:
@@ -223,7 +223,9 @@ class Openings:
     def _tail(self, node: Literal) -> Literal | None:
         if len(node.text) == 1:
             return None
-        made = self._made(("tail", id(node)), replace(node, text=node.text[1:]))
+        made = self._nodes.get(("tail", id(node)))
+        if made is None:
+            made = self._made(("tail", id(node)), Literal(node.text[1:], node.span))
         assert isinstance(made, Literal)
         return made
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from . import charset
 from . import program as op
-from .delimiters import edge_literals, reached
+from .delimiters import edge_literals, recursive
 from .fusion import Fusion
 from .nodes import (
     Choice,
@@ -71,11 +71,12 @@ class Settling:
         self.choices: list[tuple[Target, Continuation]] = []
         self.subroutines: dict[str, Target] = {}
         self.pending: list[str] = []
-        self.recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
+        self.recursive = recursive(rules)
         # Labels whose text is matched again: a rule instance of its own holds each.
         self.again = {n.label for rule in rules.values() for n in walk(rule.expression) if isinstance(n, Same)}
         self.fusion = Fusion(rules, self.recursive)
         self.sites: list[Site] = []
+        self._bounds: dict[str, tuple[bool, bool, bool, tuple[str, ...], tuple[str, ...]]] = {}
         self.dialect = "raw"
         self.site: Site | None = None
         self.committed = False
@@ -111,23 +112,29 @@ class Settling:
         target.pc = len(self.code)
 
     def make_site(self, rule: Rule, is_start: bool = False) -> Site:
-        own = list(walk(rule.expression))
-        labels = {node.name for node in own if isinstance(node, Label)}
-        commits = any(isinstance(node, Commit) for node in own)
-        call = "tool_call" in labels
-        marked = bool(labels & self.again) or any(isinstance(node, Same) for node in own)
-        closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
-        starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
-        frame = bool(labels & self.regions) or marked
-        site = Site(rule.name, frame, commits or call, call, closers, starts)
+        site = Site(rule.name, *self.bounds(rule))
         if not is_start:
             self.sites.append(site)
         return site
 
+    def bounds(self, rule: Rule) -> tuple[bool, bool, bool, tuple[str, ...], tuple[str, ...]]:
+        """What every site of the rule has: whether it is a frame, a scope, a call; its closers and openers."""
+        if rule.name not in self._bounds:
+            own = list(walk(rule.expression))
+            labels = {node.name for node in own if isinstance(node, Label)}
+            commits = any(isinstance(node, Commit) for node in own)
+            call = "tool_call" in labels
+            marked = bool(labels & self.again) or any(isinstance(node, Same) for node in own)
+            closers = edge_literals(rule.expression, self.rules, closing=True) if commits or call else ()
+            starts = edge_literals(rule.expression, self.rules, closing=False) if closers else ()
+            frame = bool(labels & self.regions) or marked
+            self._bounds[rule.name] = (frame, commits or call, call, closers, starts)
+        return self._bounds[rule.name]
+
     def marked(self, rule: Rule) -> bool:
         """Whether the rule is a frame or a scope."""
-        site = self.make_site(rule, is_start=True)
-        return site.frame or site.scope
+        frame, scope, *_ = self.bounds(rule)
+        return frame or scope
 
     # -- open choices ------------------------------------------------------------------------------------------------
 
