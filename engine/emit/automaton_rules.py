@@ -143,15 +143,17 @@ def sequence(items: Sequence[Expr]) -> Expr:
     """The items one after the other, neighbouring texts normal."""
     out: list[Expr] = []
     for item in items:
-        for part in item.items if type(item) is Seq else (item,):
-            if type(part) is Chars and len(part.ranges) == 1 and part.ranges[0][0] == part.ranges[0][1]:
-                part = Text(chr(part.ranges[0][0]))
-            if type(part) is not Text:
+        for part in item.items if isinstance(item, Seq) else (item,):
+            if isinstance(part, Text):
+                text = part.text
+            elif isinstance(part, Chars) and len(part.ranges) == 1 and part.ranges[0][0] == part.ranges[0][1]:
+                text = chr(part.ranges[0][0])
+            else:
                 out.append(part)
-            elif part.text:
-                before = out[-1] if out else None
-                if type(before) is Text:
-                    out[-1] = Text(before.text + part.text)
-                else:
-                    out.append(part)
+                continue
+            before = out[-1] if out else None
+            if isinstance(before, Text):
+                out[-1] = Text(before.text + text)
+            elif text:
+                out.append(part if isinstance(part, Text) else Text(text))
     return out[0] if len(out) == 1 else Seq(tuple(out)) if out else EMPTY

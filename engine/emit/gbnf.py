@@ -8,7 +8,6 @@ empty text; ``^`` has no escape; only ``\\xHH``, ``\\uHHHH`` and ``\\UHHHHHHHH``
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import assert_never
 
 from ..charset import Ranges
 from .rules import Alt, Builder, Chars, Expr, Ref, Rep, Rules, Seq, Text
@@ -37,6 +36,7 @@ class _Printer:
         if "root" in self.names and rules.root != "root":
             self.names["root"] = self.builder.reserve("root").name
         self.names[rules.root] = "root"
+        self.literals: dict[str, str] = {}
 
     def text(self) -> str:
         order = [self.rules.root, *(name for name in self.rules.rules if name != self.rules.root)]
@@ -51,30 +51,22 @@ class _Printer:
 
     def body(self, expr: Expr) -> str:
         """An expression where choices need no parentheses."""
-        match expr:
-            case Alt(alternatives):
-                return " | ".join(self.item(alternative) for alternative in alternatives)
-            case Seq(items):
-                return " ".join(self.item(item) for item in items)
-            case _:
-                return self.item(expr)
+        if isinstance(expr, Alt):
+            return " | ".join([self.item(alternative) for alternative in expr.alternatives])
+        return self.item(expr)
 
     def item(self, expr: Expr) -> str:
-        match expr:
-            case Text(text):
-                return _literal(text)
-            case Chars(ranges):
-                return _set(ranges)
-            case Ref(name):
-                return self.names.get(name, name)
-            case Seq(items):
-                return " ".join(self.item(item) for item in items) if items else '""'
-            case Alt():
-                return f"({self.body(expr)})"
-            case Rep(item, minimum, maximum):
-                return self.repeat(item, minimum, maximum)
-            case _:
-                assert_never(expr)
+        if isinstance(expr, Text):
+            if expr.text not in self.literals:
+                self.literals[expr.text] = _literal(expr.text)
+            return self.literals[expr.text]
+        if isinstance(expr, Ref):
+            return self.names.get(expr.name, expr.name)
+        if isinstance(expr, Seq):
+            return " ".join([self.item(item) for item in expr.items]) if expr.items else '""'
+        if isinstance(expr, Rep):
+            return self.repeat(expr.item, expr.min, expr.max)
+        return f"({self.body(expr)})" if isinstance(expr, Alt) else _set(expr.ranges)
 
     def repeat(self, item: Expr, minimum: int, maximum: int | None) -> str:
         last = minimum if maximum is None else maximum

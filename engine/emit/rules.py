@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,32 +28,58 @@ class Ref:
     name: str
 
 
+class Hashed:
+    """An expression that keeps its hash: it is that of all that is below."""
+
+    __slots__ = ("kept",)
+    kept: int
+
+
 @dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(Hashed):
     """Items one after the other; no items is the empty match."""
 
     items: tuple[Expr, ...]
 
+    def __hash__(self) -> int:
+        return _hash(self, self.items)
+
 
 @dataclass(frozen=True, slots=True)
-class Alt:
+class Alt(Hashed):
     """Any one of the alternatives; no alternatives matches nothing."""
 
     alternatives: tuple[Expr, ...]
 
+    def __hash__(self) -> int:
+        return _hash(self, self.alternatives)
+
 
 @dataclass(frozen=True, slots=True)
-class Rep:
+class Rep(Hashed):
     """``item`` from ``min`` to ``max`` times; ``max`` None is unbounded."""
 
     item: Expr
     min: int
     max: int | None
 
+    def __hash__(self) -> int:
+        return _hash(self, (self.item, self.min, self.max))
+
+
+def _hash(expr: Hashed, parts: tuple[object, ...]) -> int:
+    try:
+        return expr.kept
+    except AttributeError:
+        found = hash((type(expr), parts))
+        object.__setattr__(expr, "kept", found)
+        return found
+
 
 Expr = Text | Chars | Ref | Seq | Alt | Rep
 EMPTY = Text("")
 NOTHING = Alt(())
+_UNNAMEABLE = re.compile("[^a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +101,16 @@ class Builder:
     def __init__(self) -> None:
         self.rules: dict[str, Expr] = {}
         self._by_body: dict[Expr, Ref] = {}
+        #: Per name, the number to try first: all below it are taken.
+        self._numbers: dict[str, int] = {}
 
     def reserve(self, hint: str) -> Ref:
         """A fresh name like ``hint`` whose body `fill` gives later, for recursive rules."""
-        cleaned = "".join(c if c.isascii() and c.isalnum() else "-" for c in hint.lower()).strip("-") or "rule"
-        name, number = cleaned, 2
+        cleaned = _UNNAMEABLE.sub("-", hint.lower()).strip("-") or "rule"
+        name, number = cleaned, self._numbers.get(cleaned, 2)
         while name in self.rules:
             name, number = f"{cleaned}-{number}", number + 1
+        self._numbers[cleaned] = number
         self.rules[name] = NOTHING
         return Ref(name)
 

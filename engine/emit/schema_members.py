@@ -194,7 +194,10 @@ class MemberList:
 
 def joined_all(items: Sequence[Expr]) -> Expr:
     """The items one after the other; nothing if one of them is."""
-    return NOTHING if any(item is NOTHING for item in items) else sequence(items)
+    for item in items:
+        if item is NOTHING:
+            return NOTHING
+    return sequence(items)
 
 
 def either(choices: Sequence[Expr]) -> Expr:

@@ -82,6 +82,8 @@ class TextRules:
         self._characters: dict[tuple[int, Ranges], Expr] = {}
         self._any: dict[int, Expr] = {}
         self._tails: dict[tuple[int, str], Ref] = {}
+        self._buts: dict[tuple[tuple[str, ...], int, str], Expr] = {}
+        self._frees: dict[tuple[str, int, str], Expr] = {}
 
     def character(self, spelling: Spelling, ranges: Ranges) -> Expr:
         """One character of the set as written, a rule of its own where that takes a choice."""
@@ -110,32 +112,45 @@ class TextRules:
 
     def all_but(self, words: Iterable[str], spelling: Spelling, behind: str) -> Expr:
         """Any text but these words in its quotes, and what stands behind: one choice for each beginning of a word."""
-        end = Text(spelling.close + behind)
-        char = self.any_character(spelling)
-        rest = self._tails.get((id(spelling), behind))
-        if rest is None:
-            rest = self._tails[id(spelling), behind] = self.builder.define("text", sequence([Rep(char, 0, None), end]))
-        return sequence([Text(spelling.open), self._but(tuple(sorted(set(words))), spelling, end, rest)])
+        return sequence([Text(spelling.open), self._but(tuple(sorted(set(words))), spelling, behind)])
 
-    def _but(self, words: tuple[str, ...], spelling: Spelling, end: Text, rest: Ref) -> Expr:
-        """What may follow where these are the forbidden rests."""
+    def _but(self, words: tuple[str, ...], spelling: Spelling, behind: str) -> Expr:
+        """What may follow where these are the forbidden rests; what many words end with is written once."""
+        key = (words, id(spelling), behind)
+        if key not in self._buts:
+            self._buts[key] = self._all_but(words, spelling, behind)
+        return self._buts[key]
+
+    def _all_but(self, words: tuple[str, ...], spelling: Spelling, behind: str) -> Expr:
         heads: dict[str, list[str]] = {}
         for word in words:
             if word:
                 heads.setdefault(word[0], []).append(word[1:])
         if not heads:
-            return sequence([self.any_character(spelling), rest])
+            return self._free("", spelling, behind)
         alike: dict[tuple[str, ...], str] = {}
         for head, tails in heads.items():
             alike[tuple(tails)] = alike.get(tuple(tails), "") + head
-        free = self.character(spelling, _all_but("".join(sorted(heads))))
-        choices: list[Expr] = [] if "" in words else [end]
-        choices.append(sequence([free, rest]))
+        choices: list[Expr] = [] if "" in words else [Text(spelling.close + behind)]
+        choices.append(self._free("".join(sorted(heads)), spelling, behind))
         for rests, letters in alike.items():
-            choices.append(
-                sequence([self.character(spelling, charset(letters)), self._but(rests, spelling, end, rest)])
-            )
+            choices.append(sequence([self.character(spelling, charset(letters)), self._but(rests, spelling, behind)]))
         return Alt(tuple(choices))
+
+    def _free(self, heads: str, spelling: Spelling, behind: str) -> Expr:
+        """A character that is none of ``heads`` and any rest."""
+        key = (heads, id(spelling), behind)
+        if key not in self._frees:
+            first = self.character(spelling, _all_but(heads)) if heads else self.any_character(spelling)
+            self._frees[key] = sequence([first, self._tail(spelling, behind)])
+        return self._frees[key]
+
+    def _tail(self, spelling: Spelling, behind: str) -> Ref:
+        key = (id(spelling), behind)
+        if key not in self._tails:
+            rest = sequence([Rep(self.any_character(spelling), 0, None), Text(spelling.close + behind)])
+            self._tails[key] = self.builder.define("text", rest)
+        return self._tails[key]
 
     def quoted(self, found: Automaton, spelling: Spelling, behind: str = "") -> Expr:
         """A text of the language in its quotes, and what stands behind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from ..errors import EmitError
@@ -16,64 +16,78 @@ def simplified(rules: Rules) -> Rules:
     >>> simplified(Rules({"root": Alt((Text("a"), Ref("x"))), "x": Seq((Text("b"), Ref("x")))}, "root"))
     Rules(rules={'root': Text(text='a')}, root='root')
     """
-    used, whole = _reached(rules)
-    productive = _productive(rules.rules, used)
+    needs, whole = _reached(rules)
+    productive = _productive(rules.rules, needs, whole)
     if rules.root not in productive:
         raise EmitError("the grammar matches no text at all: what was asked for contradicts itself")
-    if whole and len(productive) == len(used):
-        return Rules({name: rules.rules[name] for name in used}, rules.root)
-    kept = {name: _without(rules.rules[name], productive) for name in used if name in productive}
+    if whole and len(productive) == len(needs):
+        return Rules({name: rules.rules[name] for name in needs}, rules.root)
+    kept = {name: _without(rules.rules[name], productive) for name in needs if name in productive}
     empty = {name for name, body in kept.items() if body == EMPTY and name != rules.root}
     if empty:
         kept = {name: _emptied(body, empty) for name, body in kept.items() if name not in empty}
-    used, _ = _reached(Rules(kept, rules.root))
-    return Rules({name: kept[name] for name in used}, rules.root)
+    needs, _ = _reached(Rules(kept, rules.root))
+    return Rules({name: kept[name] for name in needs}, rules.root)
 
 
-def _reached(rules: Rules) -> tuple[list[str], bool]:
-    """The rules that the start rule needs, in order; and whether no part of them is empty or matches nothing."""
-    order, seen, whole = [rules.root], {rules.root}, True
+def _reached(rules: Rules) -> tuple[dict[str, list[str]], bool]:
+    """The rules that the start rule needs, in order, each with those it refers to; and whether no part of them is empty
+    or matches nothing.
+    """
+    needs: dict[str, list[str]] = {rules.root: []}
+    order, whole = [rules.root], True
     for name in order:
+        mine = needs[name]
         stack = [rules.rules[name]]
         while stack:
             expr = stack.pop()
-            match expr:
-                case Ref(other):
-                    if other not in seen:
-                        seen.add(other)
-                        order.append(other)
-                case Text(text):
-                    whole = whole and text != ""
-                case Chars(ranges):
-                    whole = whole and ranges != ()
-                case Seq(parts) | Alt(parts):
-                    whole = whole and parts != ()
-                    stack += reversed(parts)
-                case Rep(item, _, maximum):
-                    whole = whole and maximum != 0
-                    stack.append(item)
-                case _:
-                    assert_never(expr)
-    return order, whole
+            if isinstance(expr, Text):
+                whole = whole and expr.text != ""
+            elif isinstance(expr, Ref):
+                mine.append(expr.name)
+                if expr.name not in needs:
+                    needs[expr.name] = []
+                    order.append(expr.name)
+            elif isinstance(expr, Seq):
+                whole = whole and expr.items != ()
+                stack += expr.items[::-1]
+            elif isinstance(expr, Alt):
+                whole = whole and expr.alternatives != ()
+                stack += expr.alternatives[::-1]
+            elif isinstance(expr, Rep):
+                whole = whole and expr.max != 0
+                stack.append(expr.item)
+            else:
+                whole = whole and expr.ranges != ()
+    return needs, whole
 
 
-def _productive(rules: Mapping[str, Expr], used: list[str]) -> set[str]:
-    """The rules that match some text. Backwards, most find what they need; the rest takes another round."""
+def _productive(rules: Mapping[str, Expr], needs: Mapping[str, list[str]], whole: bool) -> set[str]:
+    """The rules that match some text. ``whole``: no part of one matches nothing by itself."""
     found: set[str] = set()
-    waiting = used[::-1]
-    while waiting:
-        left = [name for name in waiting if not _found(name, rules, found)]
-        if len(left) == len(waiting):
-            break
-        waiting = left
+
+    def needs_no_more(name: str) -> bool:
+        # Where no part matches nothing, a rule matches something as soon as all that it refers to does.
+        return whole and found.issuperset(needs[name])
+
+    left = _rounds(list(needs)[::-1], found, needs_no_more)
+    _rounds(left, found, lambda name: needs_no_more(name) or _matches(rules[name], found))
     return found
 
 
-def _found(name: str, rules: Mapping[str, Expr], found: set[str]) -> bool:
-    if _matches(rules[name], found):
-        found.add(name)
-        return True
-    return False
+def _rounds(waiting: list[str], found: set[str], is_productive: Callable[[str], bool]) -> list[str]:
+    """Add what is productive to ``found``, round by round, until nothing more is; what is left."""
+    while waiting:
+        left = []
+        for name in waiting:
+            if is_productive(name):
+                found.add(name)
+            else:
+                left.append(name)
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    return waiting
 
 
 def _matches(expr: Expr, productive: set[str]) -> bool:
