@@ -8,11 +8,11 @@ from typing import Any
 
 from .constraint import Constraint
 from .emit.ebnf import ebnf
+from .emit.format import Format
 from .emit.gbnf import gbnf
 from .emit.joining import either
 from .emit.lark import lark
 from .emit.lower import Lowering
-from .emit.parameters import Cache
 from .emit.place import Calls, Place, Request
 from .emit.root import Roots, behind, trigger_words
 from .emit.rules import NOTHING, Expr, Rules
@@ -20,7 +20,6 @@ from .emit.schema import Relaxed
 from .emit.structural_tag import structural_tag
 from .errors import EmitError
 from .loader import Loaded
-from .nodes import Rule
 from .program import Program
 from .request import Tool
 from .state import Names
@@ -35,19 +34,17 @@ PRINTERS: dict[str, Callable[[Rules], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Everything of a bound chat that its emitted grammar depends on."""
+    """Everything of a bound chat that its emitted grammar depends on; ``machinery`` reads a prompt."""
 
     loaded: Loaded
-    rules: dict[str, Rule]
-    program: Program
-    names: Names
     tools: tuple[Tool, ...] | None
     tool_choice: str
     named: str
     parallel: bool
     response_schema: Any
     strict: bool
-    cache: Cache
+    format: Format
+    machinery: Callable[[], tuple[Program, Names]]
 
 
 def constraint(wanted: Wanted, target: str, prompt: str) -> Constraint:
@@ -80,14 +77,14 @@ class Emission:
 
     def __init__(self, wanted: Wanted, prompt: str) -> None:
         self.wanted = wanted
-        self.start = behind(wanted.program, wanted.names, wanted.loaded.start, wanted.loaded, prompt)
+        self.start = behind(wanted.machinery, wanted.loaded, prompt)
         tools = wanted.tools or ()
         if wanted.tool_choice == "named":
             tools = tuple(tool for tool in tools if tool.name == wanted.named)
         request = Request(tools, wanted.strict, wanted.response_schema)
         loaded = wanted.loaded
-        self.lowering = Lowering(wanted.rules, frozenset(loaded.fields), loaded.triggers, request, wanted.cache)
-        self.roots = Roots(self.lowering, wanted.rules, wanted.loaded.triggers)
+        self.lowering = Lowering(wanted.format, frozenset(loaded.fields), loaded.triggers, request)
+        self.roots = Roots(self.lowering, wanted.format.rules, wanted.loaded.triggers)
 
     def made(self) -> Made:
         calls = self.wanted.tool_choice != "none" and bool(self.wanted.tools)
@@ -105,7 +102,7 @@ class Emission:
 
     def triggered(self) -> bool:
         """Whether the prompt ends with a trigger, and what it begins is not settled."""
-        words, _ = trigger_words(self.wanted.loaded, self.wanted.rules)
+        words, _ = trigger_words(self.wanted.loaded, self.wanted.format.rules)
         return any(word in self.start.read for word in words)
 
     @property
@@ -124,7 +121,7 @@ class Emission:
         return self.roots.continued(self.start, Place(calls, content))
 
     def lazy(self) -> Made:
-        words, others = trigger_words(self.wanted.loaded, self.wanted.rules)
+        words, others = trigger_words(self.wanted.loaded, self.wanted.format.rules)
         for word in others:
             self.relax(f"a call that begins with {word!r} is not constrained: no special token is in that")
         if not words:

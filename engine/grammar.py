@@ -25,6 +25,7 @@ from .stops import StopStrings
 
 if TYPE_CHECKING:
     from .emission import Wanted
+    from .emit.format import Format
 
 _STRING = frozenset(("string",))
 _CACHED = 32
@@ -60,7 +61,7 @@ class Grammar:
         self.name = loaded.name
         self._programs: dict[object, Program] = {}
         self._rules: dict[object, dict[str, nodes.Rule]] = {}
-        self._automata: dict[object, dict[Any, Any]] = {}
+        self._formats: dict[object, Format] = {}
         self._chats: dict[Options, Chat] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -83,9 +84,14 @@ class Grammar:
             self._programs[key] = chained(compile_program(rules, self.loaded.start, labels))
         return self._programs[key]
 
-    def automata(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[Any, Any]:
+    def emitted(self, given: tuple[tuple[str, str], ...], calls: bool) -> Format:
         """What emitters have worked out about the rules of such requests."""
-        return self._automata.setdefault((given, calls), {})
+        from .emit.format import Format  # noqa: PLC0415 - who only parses does not pay for the emitter
+
+        key = (given, calls)
+        if key not in self._formats:
+            self._formats[key] = Format(self.rules(given, calls))
+        return self._formats[key]
 
     def rules(self, given: tuple[tuple[str, str], ...], calls: bool) -> dict[str, nodes.Rule]:
         """The grammar's rules for one request."""
@@ -354,21 +360,18 @@ class Chat:
         """Everything that an emitted grammar depends on."""
         from .emission import Wanted  # noqa: PLC0415 - as in `emit`
 
-        setup, options = self.setup, self.options
-        rules = self.grammar.rules(options.given, self.calls)
+        options = self.options
         response = self._made["response"]
         return Wanted(
             self.grammar.loaded,
-            rules,
-            setup.program,
-            setup.names,
             self.tools,
             options.tool_choice,
             options.named,
             options.parallel_tool_calls,
             response,
             options.strict_schema,
-            self.grammar.automata(options.given, self.calls),
+            self.grammar.emitted(options.given, self.calls),
+            lambda: (self.setup.program, self.setup.names),
         )
 
 

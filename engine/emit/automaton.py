@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -42,6 +42,14 @@ class Automaton:
 
     edges: tuple[tuple[tuple[int, int, int], ...], ...]
     accepting: frozenset[int]
+    # A key in many tables: hashed once, as its edges may be thousands.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.edges, self.accepting)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def matches(self, value: str) -> bool:
         """Whether the language holds this text."""

@@ -8,12 +8,12 @@ from .rules import EMPTY, NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Tex
 
 
 class Joining:
-    """Puts expressions in a row; ``blanks`` and ``texts`` are the rules that hold a run of blanks, or free text."""
+    """Puts expressions in a row; ``blanks`` and ``texts`` name the rules that hold a run of blanks, or free text."""
 
     def __init__(self) -> None:
         self.builder = Builder()
-        self.texts: set[Ref] = set()
-        self.blanks: set[Ref] = set()
+        self.texts: set[str] = set()
+        self.blanks: set[str] = set()
 
     def nullable(self, expr: Expr) -> bool:
         """Whether ``expr`` matches the empty text, its rules looked up."""
@@ -42,37 +42,52 @@ class Joining:
         else:
             one = "\n" if "\n" in blanks else min(blanks)
             ref = self.builder.define("lines", Rep(Text(one), 0, min(most or 2, 2)))
-        self.blanks.add(ref)
+        self.blanks.add(ref.name)
         return ref
 
     def joined(self, parts: list[Expr]) -> Expr:
         """Parts in a row; blanks beside blanks or beside free text, which may hold them itself, are not written."""
         flat: list[Expr] = []
         for part in parts:
-            flat += part.items if isinstance(part, Seq) else [part]
-        if NOTHING in flat:
-            return NOTHING
-        flat = [part for part in flat if part != EMPTY]
+            flat += part.items if type(part) is Seq else (part,)
         kept: list[Expr] = []
         for index, part in enumerate(flat):
-            if part in self.blanks:
-                beside = [*kept[-1:], *flat[index + 1 : index + 2]]
-                if any(other in self.texts for other in beside) or (kept and kept[-1] in self.blanks):
-                    continue
-            if isinstance(part, Text) and kept and isinstance(kept[-1], Text):
-                kept[-1] = Text(kept[-1].text + part.text)
+            if isinstance(part, Text):
+                last = kept[-1] if kept else None
+                if isinstance(last, Text):
+                    kept[-1] = Text(last.text + part.text)
+                elif part.text:
+                    kept.append(part)
+            elif isinstance(part, Ref) and part.name in self.blanks:
+                if not self._needless(kept, flat, index + 1):
+                    kept.append(part)
+            elif isinstance(part, Alt) and not part.alternatives:
+                return NOTHING
             else:
                 kept.append(part)
         return kept[0] if len(kept) == 1 else Seq(tuple(kept)) if kept else EMPTY
 
+    def _needless(self, before: list[Expr], parts: list[Expr], index: int) -> bool:
+        """Whether what stands before a run of blanks, or behind it from ``index`` on, may hold it."""
+        last = before[-1] if before else None
+        if isinstance(last, Ref) and (last.name in self.texts or last.name in self.blanks):
+            return True
+        while index < len(parts) and parts[index] == EMPTY:
+            index += 1
+        following = parts[index] if index < len(parts) else None
+        return isinstance(following, Ref) and following.name in self.texts
+
 
 def either(ways: list[Expr]) -> Expr:
     """Any of the expressions, each once."""
-    kept = [way for way in dict.fromkeys(ways) if way != NOTHING]
+    kept = [way for way in ways if way != NOTHING]
+    if len(kept) == 1:
+        return kept[0]
+    kept = list(dict.fromkeys(kept))
     if EMPTY in kept and len(kept) > 1:
         others = tuple(way for way in kept if way != EMPTY)
         return Rep(others[0] if len(others) == 1 else Alt(others), 0, 1)
-    return kept[0] if len(kept) == 1 else Alt(tuple(kept))
+    return kept[0] if len(kept) == 1 else Alt(tuple(kept)) if kept else NOTHING
 
 
 def without_empty(expr: Expr) -> Expr:

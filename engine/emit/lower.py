@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from .. import values
-from ..delimiters import Rules, blank_run, reached
 from ..errors import EmitError
 from ..nodes import (
     And,
@@ -37,45 +36,40 @@ from ..nodes import (
     Terminal,
     Tolerate,
     Until,
-    rewrite,
-    walk,
 )
 from ..openings import Continuation, Openings, listed
 from . import beginnings
 from .automaton import Automaton
 from .automaton_rules import to_rules
+from .format import Format
 from .joining import either, without_empty
-from .parameters import Cache, Parameters
-from .place import Calls, Place, Request, holds, matched
-from .regular import chars, free_text
+from .parameters import Parameters
+from .place import Calls, Place, Request, matched
+from .regular import chars
 from .rules import EMPTY, NOTHING, Expr, Ref, Rep, Text
 from .tries import factored
+
+Items = tuple[Expression, ...] | list[Expression]
 
 
 class Lowering(Parameters):
     """Writes the rules of one request into ``builder``; what it relaxes is in ``warnings``."""
 
-    def __init__(
-        self, rules: Rules, fields: frozenset[str], triggers: tuple[str, ...], request: Request, cache: Cache
-    ) -> None:
-        super().__init__(rules, request, cache)
+    def __init__(self, known: Format, fields: frozenset[str], triggers: tuple[str, ...], request: Request) -> None:
+        super().__init__(known, request)
         self.triggers = frozenset(triggers)
-        self.written = {name: replace(rule, expression=written(rule.expression)) for name, rule in rules.items()}
-        self.openings = Openings(self.written)
+        self.openings = Openings(known.written)
         self.fields = fields | {"content", "reasoning"}
-        self.refused: list[str] = []
         self._free: dict[Automaton, Ref] = {}
         self._holds: dict[tuple[object, ...], bool] = {}
         self._bodies: dict[tuple[str, str], Expr] = {}
-        span = next(iter(rules.values())).span
+        span = next(iter(known.rules.values())).span
         self._unknown: Continuation = (Until(Never(span), span), None)
-        # Keys are identities of nodes of the rules, which live longer.
-        self._spells: dict[int, bool] = {}
-        self._runs: dict[int, tuple[frozenset[str], int | None] | None] = {}
         self._open: dict[tuple[str, Place], Ref] = {}
-        self._recursive = {name for name, rule in rules.items() if name in reached(rule.expression, rules)}
-        self._calling = {name for name, rule in rules.items() if holds(rule.expression, "tool_call", rules)}
-        self._answering = {name for name, rule in rules.items() if holds(rule.expression, "content", rules)}
+        # Keys are identities of nodes and continuations, which the values hold, so that none is used again.
+        self._fixed: dict[tuple[int, int], tuple[Expression, Continuation, Expr]] = {}
+        self._behind: dict[tuple[int, int], tuple[object, Continuation, list[Continuation]]] = {}
+        self._ends: dict[int, tuple[Continuation, list[str]]] = {}
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
@@ -83,13 +77,30 @@ class Lowering(Parameters):
         """``node`` before continuation ``k``."""
         if place.calls in (Calls.SOME, Calls.ONE) and not self.counted(node, place):
             return NOTHING
+        if place.tool is not None and id(node) in self.known.fixed:
+            return self.fixed(node, k, place)
+        return self.opened(node, k, place)
+
+    def fixed(self, node: Expression, k: Continuation, place: Place) -> Expr:
+        """A node that is the same in each call, written once unless a predicate in it is settled by the tool's name."""
+        key = (id(node), id(k))
+        if key in self._fixed:
+            return self._fixed[key][2]
+        before = self.told()
+        body = self.opened(node, k, place)
+        if self.told() == before:
+            self._fixed[key] = (node, k, body)
+        return body
+
+    def opened(self, node: Expression, k: Continuation, place: Place) -> Expr:
+        """``node`` by its operator."""
         match node:
             case Literal(text=text):
                 return Text(text)
             case Class() | Any():
                 return chars(node)
             case Sequence(items=items):
-                return self.sequence(list(items), k, place)
+                return self.sequence(items, k, place)
             case Choice():
                 return self.choice(node, k, place)
             case Repeat():
@@ -123,19 +134,16 @@ class Lowering(Parameters):
 
     def counted(self, node: Expression, place: Place) -> bool:
         """Whether ``node`` holds what ``place`` counts: tool calls, or the content that a response format asks for."""
-        label, rules = ("content", self._answering) if place.response else ("tool_call", self._calling)
+        label, rules = ("content", self.known.answering) if place.response else ("tool_call", self.known.calling)
         return any(
             (isinstance(part, Label) and part.name == label) or (isinstance(part, Reference) and part.name in rules)
             for part in matched(node)
         )
 
-    def sequence(self, items: list[Expression], k: Continuation, place: Place) -> Expr:
+    def sequence(self, items: Items, k: Continuation, place: Place) -> Expr:
         if not items:
             return NOTHING if place.calls in (Calls.SOME, Calls.ONE) else EMPTY
-        rest: list[Continuation] = [k]
-        for item in reversed(items[1:]):
-            rest.append((item, rest[-1]))
-        rest.reverse()
+        rest = self.behind(items, k)
         if place.calls in (Calls.ANY, Calls.NONE) or place.tool is not None:
             return self.joined([self.expression(item, after, place) for item, after in zip(items, rest, strict=True)])
         later = Calls.ANY if place.calls is Calls.SOME else Calls.NONE
@@ -149,6 +157,16 @@ class Lowering(Parameters):
                 )
         return either(ways)
 
+    def behind(self, items: Items, k: Continuation) -> list[Continuation]:
+        """What follows each of the items; the same object for the same items, so that it can be a key."""
+        key = (id(items), id(k))
+        if key not in self._behind:
+            rest: list[Continuation] = [k]
+            for item in reversed(items[1:]):
+                rest.append(self.then(item, rest[-1]))
+            self._behind[key] = (items, k, rest[::-1])
+        return self._behind[key][2]
+
     def choice(self, node: Choice, k: Continuation, place: Place) -> Expr:
         """The alternatives; a type of a value that one of them spells is not spelled by a later one."""
         found: list[Expr] = []
@@ -157,24 +175,17 @@ class Lowering(Parameters):
             part = self.expression(alternative, k, place if kinds is place.kinds else replace(place, kinds=kinds))
             if part != NOTHING:
                 found.append(part)
-                if place.value is not None and "string" in kinds and self.spells_text(alternative):
+                if place.value is not None and "string" in kinds and self.known.spells_text(alternative):
                     kinds -= {"string"}
         return either(found)
 
-    def spells_text(self, node: Expression) -> bool:
-        if id(node) not in self._spells:
-            self._spells[id(node)] = any(isinstance(part, Label) and part.name == "text" for part in walk(node))
-        return self._spells[id(node)]
-
     def repeat(self, node: Repeat, k: Continuation, place: Place) -> Expr:
-        if id(node) not in self._runs:
-            self._runs[id(node)] = blank_run(node, self.rules)
-        run = self._runs[id(node)]
+        run = self.known.run(node)
         if run is not None:
             return self.blank(run, node.min)
-        if place.tool is not None and place.value is None and holds(node.item, "key", self.rules):
+        if place.tool is not None and place.value is None and self.known.lists_parameters(node):
             return self.parameters(node, k, place)
-        again: Continuation = (node, k) if node.max is None else k
+        again = self.then(node, k) if node.max is None else k
         if place.calls in (Calls.SOME, Calls.ONE):
             one = self.expression(node.item, again, place)
             if node.max is not None:
@@ -204,13 +215,14 @@ class Lowering(Parameters):
             if key not in self._holds:
                 self._holds[key] = self.surely(item, k, name)
             if self._holds[key]:
+                self.tool_uses += name is not None
                 return EMPTY
         self.refused.append(f"{item.span.where}: whether &({item.span.text}) holds cannot be told while emitting")
         return NOTHING
 
     def surely(self, item: Expression, k: Continuation, tool: str | None) -> bool:
         wanted = self.delimiter(item, Text(beginnings.END))
-        found = beginnings.of(k, self.written, tool, lambda text: _begins_with(text, wanted))
+        found = beginnings.of(k, self.known.written, tool, lambda text: _begins_with(text, wanted))
         return found is not None and all(_begins_with(text, wanted) for text in found)
 
     def not_predicate(self, item: Expression, k: Continuation) -> Expr:
@@ -224,15 +236,15 @@ class Lowering(Parameters):
     # -- rules, texts, calls -----------------------------------------------------------------------------------------
 
     def reference(self, rule: Rule, k: Continuation, place: Place) -> Expr:
-        if rule.name in self._recursive and (place.tool is not None or place.response):
+        if rule.name in self.known.recursive and (place.tool is not None or place.response):
             return self.dialect_value(rule.name, place)
         if rule.name in self.triggers and place.calls is Calls.NONE:
             return NOTHING
         if rule.name in self.triggers and place.calls is Calls.ANY and place.tool is None:
             place = replace(place, calls=Calls.SOME)
-        if place.tool is None and any(isinstance(n, Label) and n.name == "tool_call" for n in walk(rule.expression)):
+        if place.tool is None and rule.name in self.known.framing:
             return self.calls(rule, k, place)
-        if rule.name in self._recursive:
+        if rule.name in self.known.recursive:
             return self.recursive(rule, k, place)
         return self.expression(rule.expression, k, place)
 
@@ -273,7 +285,7 @@ class Lowering(Parameters):
             return self.response()
         if name in self.fields and place.tool is None:
             if name == "content" and (place.response or not place.content):
-                return EMPTY if free_text(node.item, self.rules, exact=False).accepts_empty() else NOTHING
+                return EMPTY if self.known.free_text(node.item).accepts_empty() else NOTHING
             return self.text(node.item, name)
         if name == "value" and place.value is not None and isinstance(node.item, Label) and node.item.name == "text":
             return self.raw_text(node.item.item, place)
@@ -282,10 +294,10 @@ class Lowering(Parameters):
         return self.expression(node.item, k, place)
 
     def text(self, node: Expression, hint: str) -> Expr:
-        language = free_text(node, self.rules, exact=False)
+        language = self.known.free_text(node)
         if language not in self._free:
             self._free[language] = ref = self.builder.define(hint, to_rules(language, self.builder, hint))
-            self.texts.add(ref)
+            self.texts.add(ref.name)
         return self._free[language]
 
     def response(self) -> Expr:
@@ -298,8 +310,10 @@ class Lowering(Parameters):
             return NOTHING
         match node.name:
             case "TOOL_NAME":
+                self.tool_uses += 1
                 return Text(values.spelled(node.dialect, place.tool.name))
             case "TOOL_ARGUMENTS":
+                self.tool_uses += 1
                 return self.schema(place.tool).object(place.tool.parameters)
             case "JSON_VALUE":
                 return NOTHING if place.value is None else self.json_value(place)
@@ -311,10 +325,17 @@ class Lowering(Parameters):
         if dialect == "python" and not name.isidentifier():
             return NOTHING
         key = values.spelled(dialect, name)
-        ends = [text for text in beginnings.of(k, self.written, None, bool) or () if text != beginnings.END]
-        return NOTHING if any(text in key for text in ends if text) else Text(key)
+        return NOTHING if any(text in key for text in self.ends(k)) else Text(key)
+
+    def ends(self, k: Continuation) -> list[str]:
+        """The texts that end what stands before ``k``."""
+        if id(k) not in self._ends:
+            found = beginnings.of(k, self.known.written, None, bool) or ()
+            self._ends[id(k)] = (k, [text for text in found if text and text != beginnings.END])
+        return self._ends[id(k)][1]
 
     def same(self, label: str, place: Place) -> Expr:
+        self.tool_uses += label == "name"
         text = place.key if label == "key" else place.tool.name if label == "name" and place.tool else None
         return NOTHING if text is None else Text(text)
 
@@ -326,10 +347,12 @@ class Lowering(Parameters):
                 continue
             maybe = isinstance(item, Repeat) and item.min == 0
             inner = item.item if isinstance(item, Repeat) else item
-            one = self.expression(inner, (node.separator, k), place)
+            one = self.expression(inner, self.then(node.separator, k), place)
             if one == NOTHING and maybe:
                 continue
-            whole = one if not parts else self.joined([self.expression(node.separator, (inner, k), place), one])
+            whole = (
+                one if not parts else self.joined([self.expression(node.separator, self.then(inner, k), place), one])
+            )
             parts.append(Rep(whole, 0, 1) if maybe else whole)
         return self.joined(parts)
 
@@ -337,12 +360,3 @@ class Lowering(Parameters):
 def _begins_with(text: str, language: Automaton) -> bool:
     """Whether a match of the language begins ``text``."""
     return any(language.matches(text[:end]) for end in range(len(text) + 1))
-
-
-def written(node: Expression) -> Expression:
-    """``node`` without its tolerated forms."""
-
-    def without(part: Expression) -> Expression:
-        return Never(part.span) if isinstance(part, Tolerate) else part
-
-    return rewrite(node, without)

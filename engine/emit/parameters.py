@@ -4,42 +4,45 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..delimiters import Rules
 from ..errors import EmitError
 from ..nodes import Expression, Repeat, Sequence, Until
 from ..openings import Continuation
 from ..request import Tool
 from .automaton import Automaton, TooLarge, until
+from .format import Format
 from .joining import Joining, either
 from .library import dialect_of
 from .place import Place, Request
 from .regular import delimiter, free_text
 from .rules import EMPTY, NOTHING, Expr, Rep, Text
 from .schema import Relaxed, SchemaLowering, unlike
-from .schema_facts import Conj
-from .schema_members import Members
+from .schema_members import Member, Members
+from .schema_shape import Shape, shape
 
 _MOST_ORDERS = 5
 """Up to so many parameters may be written in any order."""
 
 
-Cache = dict[tuple[object, ...], Automaton]
-"""Delimiters of a grammar as automata, kept from request to request; keys hold identities of its expressions."""
-
-
 class Parameters(Joining):
     """Writes the parameters of the tool that is being called."""
 
-    def __init__(self, rules: Rules, request: Request, cache: Cache) -> None:
+    def __init__(self, known: Format, request: Request) -> None:
         super().__init__()
-        self.rules = rules
+        self.known = known
+        self.rules = known.rules
+        self.cache = known.automata
         self.request = request
-        self.cache = cache
         self.warnings: list[Relaxed] = []
         self.schemas = SchemaLowering(self.builder, warnings=self.warnings, strict=request.strict, most_extras=1)
-        self._raw: dict[Automaton, Expr | None] = {}
-        self._by_tool: dict[str, SchemaLowering] = {}
+        self.refused: list[str] = []
+        #: How often something was written that is of one tool alone: its name, all its arguments.
+        self.tool_uses = 0
+        self._by_tool: dict[tuple[str, str], SchemaLowering] = {}
         self._dialects: dict[str, SchemaLowering] = {}
+        # Keys hold the identities of nodes and continuations, which the values hold, so that none is used again.
+        self._cells: dict[tuple[int, int], tuple[Expression, Continuation]] = {}
+        self._lists: dict[int, tuple[Repeat, Expression, Expression | None]] = {}
+        self._parameters: dict[tuple[int, int, str, Shape], tuple[Expression, Continuation, Expr]] = {}
 
     def expression(self, node: Expression, k: Continuation, place: Place) -> Expr:
         """``node`` before continuation ``k``."""
@@ -52,13 +55,13 @@ class Parameters(Joining):
         assert place.tool is not None
         schema = self.schema(place.tool)
         alternatives = schema.members(place.tool.parameters)
-        one, separator = _list_of(node)
-        after: Continuation = (node, k)
+        one, separator = self.list_of(node)
+        after = self.then(node, k)
         ways = []
         for members in alternatives:
             declared = self.declared(one, after, members, place)
             if declared is not None:
-                between = EMPTY if separator is None else self.expression(separator, (one, k), place)
+                between = EMPTY if separator is None else self.expression(separator, self.then(one, k), place)
                 ways.append(self.ordered(declared, between, place.tool.name))
         return either(ways)
 
@@ -70,7 +73,7 @@ class Parameters(Joining):
         found: list[tuple[Expr, bool]] = []
         for member in members.declared:
             path = f"/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
-            body = self.expression(one, k, replace(place, key=member.name, value=member.value, path=path))
+            body = self.parameter(one, k, member, replace(place, key=member.name, value=member.value, path=path))
             if body == NOTHING and member.required:
                 return None
             if body == NOTHING:
@@ -80,6 +83,35 @@ class Parameters(Joining):
             else:
                 found.append((self.builder.define(f"{place.tool.name}-{member.name}", body), member.required))
         return tuple(found)
+
+    def list_of(self, node: Repeat) -> tuple[Expression, Expression | None]:
+        """One parameter and the separator, if any, of a list; the same objects for the same list."""
+        if id(node) not in self._lists:
+            self._lists[id(node)] = (node, *_list_of(node))
+        return self._lists[id(node)][1:]
+
+    def then(self, node: Expression, k: Continuation) -> Continuation:
+        """``node`` and then ``k``; the same object for the same two, so that it can be a key."""
+        return self._cells.setdefault((id(node), id(k)), (node, k))
+
+    def parameter(self, one: Expression, k: Continuation, member: Member, place: Place) -> Expr:
+        """One parameter; written once for all tools that have it with a schema of that shape."""
+        known = shape(member.value[0].schema) if len(member.value) == 1 else None
+        if known is None:
+            return self.expression(one, k, place)
+        key = (id(one), id(k), member.name, known)
+        if key in self._parameters:
+            return self._parameters[key][2]
+        before = self.told()
+        body = self.expression(one, k, place)
+        if self.told() == before:
+            self._parameters[key] = (one, k, body)
+        return body
+
+    def told(self) -> tuple[int, ...]:
+        """Changes whenever something is written or reported of one tool, that is not the same for others."""
+        lowerings = (self.schemas, *self._dialects.values())
+        return len(self.refused), self.tool_uses, *(each.shared.reports for each in lowerings)
 
     def ordered(self, members: tuple[tuple[Expr, bool], ...], between: Expr, hint: str) -> Expr:
         if len(members) > _MOST_ORDERS:
@@ -119,9 +151,13 @@ class Parameters(Joining):
     # -- values ------------------------------------------------------------------------------------------------------
 
     def schema(self, tool: Tool) -> SchemaLowering:
-        if tool.name not in self._by_tool:
-            self._by_tool[tool.name] = self.schemas.under(tool.parameters, tool.name)
-        return self._by_tool[tool.name]
+        return self.document(self.schemas, tool)
+
+    def document(self, lowering: SchemaLowering, tool: Tool, dialect: str = "") -> SchemaLowering:
+        key = (tool.name, dialect)
+        if key not in self._by_tool:
+            self._by_tool[key] = lowering.under(tool.parameters, tool.name)
+        return self._by_tool[key]
 
     def param_value(self, stop: Expression, place: Place) -> Expr:
         """A value by its schema: strings raw up to the delimiter, other types as JSON."""
@@ -134,7 +170,7 @@ class Parameters(Joining):
         if others:
             found.append(schema.without_strings(place.value, place.path))
         if "string" in kinds & place.kinds:
-            raw = self.raw(place, self.stops(stop, others))
+            raw = schema.raw_text(place.value, self.stops(stop, others), place.path)
             found += [] if raw is None else [raw]
         return either([part for part in found if part != NOTHING])
 
@@ -154,7 +190,7 @@ class Parameters(Joining):
         if "string" not in schema.types(place.value, place.path) & place.kinds:
             return NOTHING
         language = self.stops(node.delimiter) if isinstance(node, Until) else free_text(node, self.rules, exact=True)
-        raw = self.raw(place, language)
+        raw = schema.raw_text(place.value, language, place.path)
         return NOTHING if raw is None else raw
 
     def stops(self, stop: Expression, others: frozenset[str] = frozenset()) -> Automaton:
@@ -167,34 +203,21 @@ class Parameters(Joining):
                 raise EmitError(f"{stop.span.where}: {error}") from None
         return self.cache[key]
 
-    def raw(self, place: Place, within: Automaton) -> Expr | None:
-        """A raw string by its schema; plain ones of one delimiter are one rule."""
-        assert place.tool is not None
-        assert place.value is not None
-        schema = self.schema(place.tool)
-        if not _plain(place.value):
-            return schema.raw_text(place.value, within, place.path)
-        if within not in self._raw:
-            self._raw[within] = schema.raw_text(place.value, within, place.path)
-        return self._raw[within]
-
     def dialect_value(self, name: str, place: Place) -> Expr:
         """A value, or the whole arguments, in the dialect of a library."""
         assert place.tool is not None
-        key = f"{place.tool.name}\0{name}"
-        if key not in self._dialects:
-            shared = self._dialects.get(name)
-            if shared is None:
-                blank = Rep(Text(" "), 0, 1)
-                dialect = dialect_of(name, self.rules, blank)
-                shared = SchemaLowering(
-                    self.builder, dialect, warnings=self.warnings, strict=self.request.strict, most_extras=1
-                )
-                self._dialects[name] = shared
-            self._dialects[key] = shared.under(place.tool.parameters, place.tool.name)
-        lowering = self._dialects[key]
+        if name not in self._dialects:
+            self._dialects[name] = SchemaLowering(
+                self.builder,
+                dialect_of(name, self.rules, Rep(Text(" "), 0, 1)),
+                warnings=self.warnings,
+                strict=self.request.strict,
+                most_extras=1,
+            )
+        lowering = self.document(self._dialects[name], place.tool, name)
         if place.value is not None:
             return lowering.value(place.value, place.path)
+        self.tool_uses += 1
         return lowering.object(place.tool.parameters)
 
     def delimiter(self, node: Expression, at_end: Expr) -> Automaton:
@@ -202,14 +225,6 @@ class Parameters(Joining):
         if key not in self.cache:
             self.cache[key] = delimiter(node, self.rules, at_end)
         return self.cache[key]
-
-
-_ANNOTATIONS = frozenset(("type", "description", "title", "default", "examples", "example"))
-
-
-def _plain(value: Conj) -> bool:
-    """Whether the value is declared by its type alone."""
-    return len(value) == 1 and isinstance(value[0].schema, dict) and set(value[0].schema) <= _ANNOTATIONS
 
 
 def _list_of(node: Repeat) -> tuple[Expression, Expression | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..delimiters import Rules, edge_literals
@@ -31,14 +32,14 @@ class Start:
     in_section: bool = False
 
 
-def behind(program: Program, names: Names, start: str, loaded: Loaded, prompt: str) -> Start:
-    """Where the machine stands when it has read ``prompt``."""
+def behind(machinery: Callable[[], tuple[Program, Names]], loaded: Loaded, prompt: str) -> Start:
+    """Where the machine stands when it has read ``prompt``; without one it is not even made."""
+    if not prompt:
+        return Start((Reference(loaded.start, loaded.rules[loaded.start].span), None), "", False)
+    program, names = machinery()
     machine = Machine(program, names)
     machine.text = prompt
-    if prompt:
-        machine.run(at_end=False)
-    else:
-        return Start((Reference(start, loaded.rules[start].span), None), "", False)
+    machine.run(at_end=False)
     scope = machine.scopes
     in_section = False
     while scope is not None and not scope.call:
@@ -112,7 +113,7 @@ class Roots:
     def without_blanks(self, body: Expr) -> Expr:
         """``body`` without the blanks it begins with: the grammar starts at the very opener."""
         match body:
-            case Ref(name=name) if body in self.lowering.blanks:
+            case Ref(name=name) if name in self.lowering.blanks:
                 return EMPTY
             case Ref(name=name):
                 inner = self.lowering.builder.rules[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import EmitError
 from .automaton import Automaton, TooLarge, anything, nothing, texts
@@ -20,6 +20,7 @@ from .schema_facts import ANYTHING, KINDS, NUMBERS, Conj, Facts, canonical, kind
 from .schema_keywords import ANNOTATIONS
 from .schema_members import Extra, Member, Members, either
 from .schema_refs import Node, References, Schema
+from .schema_shape import Shape, shape
 from .schema_shared import Shared, number_rule, string_rule, strings_rule
 from .schema_texts import language, union, unlike
 
@@ -28,6 +29,9 @@ __all__ = ["JSON", "Dialect", "Extra", "Member", "Members", "Relaxed", "SchemaLo
 STRINGS = frozenset({"string"})
 #: So many listed strings are written by their beginnings, not each as an alternative: a backend follows them all.
 MANY_TEXTS = 8
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,22 @@ class SchemaLowering:
     def value(self, schema: Schema | Conj, path: str = "", kinds: frozenset[str] = KINDS) -> Expr:
         """Any value that satisfies the schema, of those kinds; `NOTHING` if there is none."""
         conj = self.conj(schema, path)
+        known = _shape(conj)
+        if known is not None:
+            return self._once(self.shared.values, (known, kinds), lambda: self._value(conj, kinds))
+        return self._value(conj, kinds)
+
+    def _once(self, known: dict[Key, Made], key: Key, make: Callable[[], Made]) -> Made:
+        """What ``make`` gives, once for all documents unless it reports: a report is of one place."""
+        if key in known:
+            return known[key]
+        before = self.shared.reports
+        found = make()
+        if self.shared.reports == before:
+            known[key] = found
+        return found
+
+    def _value(self, conj: Conj, kinds: frozenset[str]) -> Expr:
         usual = self._usual(conj) if kinds == KINDS else None
         if usual is not None:
             return usual
@@ -136,8 +156,13 @@ class SchemaLowering:
         >>> sorted(SchemaLowering(Builder()).types({"enum": [1, None]}))
         ['integer', 'null']
         """
+        conj = self.conj(schema, path)
+        known = _shape(conj)
+        return self._types(conj) if known is None else self._once(self.shared.types, known, lambda: self._types(conj))
+
+    def _types(self, conj: Conj) -> frozenset[str]:
         kinds: set[str] = set()
-        for facts in self.expander.facts(self.conj(schema, path)):
+        for facts in self.expander.facts(conj):
             if facts.values is None:
                 kinds |= {kind for kind in facts.kinds if not self.expander.void_kind(facts, kind, depth=2)}
             else:
@@ -154,8 +179,14 @@ class SchemaLowering:
         No such text starts like JSON of one of ``unlike_types``, so that it is not read as that.
         """
         conj = self.conj(schema, path)
+        known, types = _shape(conj), frozenset(unlike_types)
+        if known is None:
+            return self._raw_text(conj, within, types)
+        return self._once(self.shared.raw, (known, within, types), lambda: self._raw_text(conj, within, types))
+
+    def _raw_text(self, conj: Conj, within: Automaton, unlike_types: frozenset[str]) -> Expr | None:
         if unlike_types:
-            within = within & unlike(frozenset(unlike_types))
+            within = within & unlike(unlike_types)
         parts = [
             self._raw_language(conj, facts, within) for facts in self.expander.facts(conj) if "string" in facts.kinds
         ]
@@ -177,6 +208,7 @@ class SchemaLowering:
         return found if kinds == KINDS else [facts if facts.kinds <= kinds else facts.only(kinds) for facts in found]
 
     def _report(self, node: Node, keyword: str, action: str) -> None:
+        self.shared.reports += 1
         relaxed = Relaxed(self.tool, node.path, keyword, action)
         if relaxed in self._reported:
             return
@@ -305,6 +337,10 @@ class SchemaLowering:
 
 _RESTRICTING = ("pattern", "maxLength", "minLength", "enum", "format", "allOf", "anyOf", "oneOf", "not")
 _PLAIN = frozenset({"value", "string", "integer", "number", "boolean", "null", "object", "array"})
+
+
+def _shape(conj: Conj) -> Shape | None:
+    return shape(conj[0].schema) if len(conj) == 1 else None
 
 
 def _plain_type(conj: Conj) -> str | None:

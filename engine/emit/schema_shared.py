@@ -10,6 +10,7 @@ from .rules import EMPTY, NOTHING, Alt, Builder, Expr, Rep, Text
 from .schema_facts import NUMBERS, Bounds, Facts, Size
 from .schema_members import either, joined_all
 from .schema_numbers import INTEGER, NUMBER, exactly, number
+from .schema_shape import Shape
 from .schema_texts import TextRules, bounded, language, union
 
 
@@ -24,6 +25,12 @@ class Shared:
         self.separator = joined_all([Text(dialect.separator), self._blank(dialect.behind_separator)])
         self.colon_blank = self._blank(dialect.behind_colon)
         self._plain: dict[str, Expr] = {}
+        #: How often it was reported that something is not enforced, also the same again.
+        self.reports = 0
+        #: By shape, what was written without a report: its values of some kinds, its types, its texts in a language.
+        self.values: dict[tuple[Shape, frozenset[str]], Expr] = {}
+        self.types: dict[Shape, frozenset[str]] = {}
+        self.raw: dict[tuple[Shape, Automaton, frozenset[str]], Expr | None] = {}
 
     def _blank(self, blank: Expr) -> Expr:
         return blank if blank == EMPTY else self.builder.define("blank", blank)
