@@ -154,6 +154,7 @@ class Parameters(Joining):
         return self.document(self.schemas, tool)
 
     def document(self, lowering: SchemaLowering, tool: Tool, dialect: str = "") -> SchemaLowering:
+        """What lowers the tool's schema in the dialect of ``lowering``."""
         key = (tool.name, dialect)
         if key not in self._by_tool:
             self._by_tool[key] = lowering.under(tool.parameters, tool.name)

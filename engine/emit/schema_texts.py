@@ -82,6 +82,7 @@ class TextRules:
         self._characters: dict[tuple[int, Ranges], Expr] = {}
         self._any: dict[int, Expr] = {}
         self._tails: dict[tuple[int, str], Ref] = {}
+        self._letters: dict[tuple[str, int], Expr] = {}
         self._buts: dict[tuple[tuple[str, ...], int, str], Expr] = {}
         self._frees: dict[tuple[str, int, str], Expr] = {}
 
@@ -134,8 +135,14 @@ class TextRules:
         choices: list[Expr] = [] if "" in words else [Text(spelling.close + behind)]
         choices.append(self._free("".join(sorted(heads)), spelling, behind))
         for rests, letters in alike.items():
-            choices.append(sequence([self.character(spelling, charset(letters)), self._but(rests, spelling, behind)]))
+            choices.append(sequence([self._one_of(letters, spelling), self._but(rests, spelling, behind)]))
         return Alt(tuple(choices))
+
+    def _one_of(self, letters: str, spelling: Spelling) -> Expr:
+        key = (letters, id(spelling))
+        if key not in self._letters:
+            self._letters[key] = self.character(spelling, charset(letters))
+        return self._letters[key]
 
     def _free(self, heads: str, spelling: Spelling, behind: str) -> Expr:
         """A character that is none of ``heads`` and any rest."""
