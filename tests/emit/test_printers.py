@@ -68,6 +68,11 @@ def test_what_cannot_match_is_left_out() -> None:
         simplified(rules(Ref("loop"), loop=Seq((A, Ref("loop")))))
 
 
+def test_a_rule_that_refers_to_nothing_and_matches_nothing_is_left_out() -> None:
+    assert simplified(rules(Alt((A, Ref("no"))), no=Chars(()))) == rules(A)
+    assert simplified(rules(Alt((A, Ref("no"))), no=Seq((Ref("b"), NOTHING)), b=B)) == rules(A)
+
+
 def test_empty_rules_are_left_out() -> None:
     grammar = rules(Seq((A, Ref("none"), Alt((Ref("none"), B)))), none=EMPTY)
     assert simplified(grammar) == rules(Seq((A, Rep(B, 0, 1))))
