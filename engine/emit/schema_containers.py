@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from .automaton import Automaton, TooLarge, texts
+from .automaton import Automaton, TooLarge
 from .dialect import first_written
 from .rules import NOTHING, Builder, Expr, Text
 from .schema_expand import Expander, item_conj
@@ -108,7 +108,7 @@ def _keys(lowers: Lowers, extra: Extra) -> list[Expr]:
         return [joined_all([shared.plain("key"), Text(colon)])]
     if all(spelling.limits() is None for spelling in spellings):
         return [shared.texts.all_but(extra.but, spelling, colon) for spelling in spellings]
-    return [shared.texts.quoted(texts(extra.but).complement(), spelling, colon) for spelling in spellings]
+    return [shared.texts.quoted(shared.texts.others(extra.but), spelling, colon) for spelling in spellings]
 
 
 def _without_some(lowers: Lowers, conj: Conj, excluded: list[object], size: Size) -> Size:

@@ -82,6 +82,7 @@ class TextRules:
         self._characters: dict[tuple[int, Ranges], Expr] = {}
         self._any: dict[int, Expr] = {}
         self._tails: dict[tuple[int, str], Ref] = {}
+        self._others: dict[tuple[str, ...], Automaton] = {}
         self._letters: dict[tuple[str, int], Expr] = {}
         self._buts: dict[tuple[tuple[str, ...], int, str], Expr] = {}
         self._frees: dict[tuple[str, int, str], Expr] = {}
@@ -158,6 +159,12 @@ class TextRules:
             rest = sequence([Rep(self.any_character(spelling), 0, None), Text(spelling.close + behind)])
             self._tails[key] = self.builder.define("text", rest)
         return self._tails[key]
+
+    def others(self, words: tuple[str, ...]) -> Automaton:
+        """Every text but these."""
+        if words not in self._others:
+            self._others[words] = texts(words).complement()
+        return self._others[words]
 
     def quoted(self, found: Automaton, spelling: Spelling, behind: str = "") -> Expr:
         """A text of the language in its quotes, and what stands behind."""
