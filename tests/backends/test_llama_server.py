@@ -60,7 +60,9 @@ class Server:
     def complete(self, **body: Any) -> dict[str, Any]:
         """What it answers; raises `HTTPError` where it refuses."""
         whole = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "cache_prompt": False} | body
-        request = Request(f"{self.address}/completion", json.dumps(whole).encode(), {"Content-Type": "application/json"})
+        request = Request(
+            f"{self.address}/completion", json.dumps(whole).encode(), {"Content-Type": "application/json"}
+        )
         with urlopen(request, timeout=120) as response:
             answer: dict[str, Any] = json.load(response)
         return answer

@@ -118,7 +118,11 @@ def opened(schema: Any) -> Any:
     """The schema, what its objects leave open said in words: llama.cpp's converter closes what says nothing."""
     if isinstance(schema, dict):
         schema = {key: opened(part) for key, part in schema.items()}
-        return schema | {"additionalProperties": schema.get("additionalProperties", True)} if "properties" in schema else schema
+        return (
+            schema | {"additionalProperties": schema.get("additionalProperties", True)}
+            if "properties" in schema
+            else schema
+        )
     return schema
 
 
