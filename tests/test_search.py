@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import pytest
 from chatpeg.grammar import Grammar
 from chatpeg.loader import load_text
+from chatpeg.search import Opening as Prepared
+from chatpeg.search import Search
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from replay import merged
@@ -84,6 +87,19 @@ def first_possible(openings: list[Opening], text: str) -> int:
     return next((at for at in places if any(one.may_match(text, at) for one in openings)), len(text))
 
 
+def first_untried(search: Search, text: str, low: int, fresh: bool) -> int:
+    """`Search.candidate` by its definition: a run of blanks that could begin before `low` has been tried there."""
+    hit = next((at for at in range(low, len(text)) if text.startswith(search.literals, at)), -1)
+    if hit < 0:
+        return -1
+    found = {hit}
+    for blanks, most in search.runs:
+        begins = [at for at in range(hit + 1) if set(text[at:hit]) <= blanks and (most is None or hit - at <= most)]
+        if fresh or low == 0 or low - 1 not in begins:
+            found.update(at for at in begins if at >= low)
+    return min(found)
+
+
 def content(grammar: Grammar, chunks: list[str]) -> str:
     """The content of `chunks`; the events agree with it."""
     parser = grammar.parser(prompt="")
@@ -103,6 +119,64 @@ def content(grammar: Grammar, chunks: list[str]) -> str:
 def test_it_stops_at_the_first_match(openings: list[Opening], text: str) -> None:
     """The whole text at once."""
     assert content(loaded(openings), [text]) == text[: first_match(openings, text)]
+
+
+RUNS = pytest.mark.parametrize(
+    "runs",
+    [
+        [(" ", None)],
+        [(" ", 1)],
+        [(" \n", 2)],
+        [(" ", 3)],
+        [(" ", None), ("\n", 1)],
+        [(" \n", 2), (" ", None)],
+        [(" ", 1), (" ", None)],
+    ],
+)
+
+
+@RUNS
+def test_a_candidate_takes_no_more_blanks_than_the_delimiter(runs: list[tuple[str, int | None]]) -> None:
+    """Each run of blanks before a literal on its own: its characters, its bound, and whether it has been tried."""
+    search = Search.of([Prepared(frozenset(blanks), most, "<") for blanks, most in runs])
+    for text in map("".join, product(" \n<x", repeat=5)):
+        for low in range(len(text) + 1):
+            for fresh in (True, False):
+                expected = first_untried(search, text, low, fresh)
+                assert search.candidate(text, low, fresh, at_end=True) == expected, (text, low, fresh)
+
+
+@RUNS
+def test_no_more_blanks_are_held_than_may_belong_to_the_delimiter(runs: list[tuple[str, int | None]]) -> None:
+    """Nor any before the place from which it is looked for."""
+    search = Search.of([Prepared(frozenset(blanks), most, "<a") for blanks, most in runs])
+    held = frozenset().union(*(blanks for blanks, _ in runs))
+    most = None if any(most is None for _, most in runs) else max(most or 0 for _, most in runs)
+    for text in map("".join, product(" \n<x", repeat=5)):
+        for low in range(len(text) + 1):
+            begun = len(text) - text.endswith("<", low)
+            begins = [at for at in range(low, begun + 1) if set(text[at:begun]) <= held]
+            begin = min(at for at in begins if most is None or begun - at <= most)
+            assert search.hold(text, low, low) == (begin, begun, (begin, begun)), (text, low)
+
+
+@pytest.mark.parametrize("blanks, kept", [("", 3), (" ?", 2), (" {0,2}", 1), (" *", 0)])
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_name_keeps_the_blanks_that_its_delimiter_does_not_take(blanks: str, kept: int, size: int) -> None:
+    """Nothing verifies the end of a name: it is where the search says."""
+    grammar = Grammar(
+        load_text(
+            "%value raw\n"
+            'start = content:until("<call>") "<call>" ^ tool_call:(name:TOOL_NAME ":" arguments:pair) ";"\n'
+            f'pair = key:PARAM_NAME {blanks.replace(" ", "[ ]")} "=" value:PARAM_VALUE(";")'
+        )
+    )
+    parser = grammar.parser(prompt="")
+    text = "<call>f:a   =1;"
+    for start in range(0, len(text), size):
+        parser.feed(text[start : start + size])
+    parser.finish()
+    assert [call.args for call in parser.message.tool_calls] == [{"a" + " " * kept: 1}]
 
 
 def overlapping(openings: list[Opening]) -> bool:
