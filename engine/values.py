@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import warnings
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -227,8 +227,12 @@ def _exact(text: str, types: frozenset[str]) -> str | None:
 
 def _is_whole(text: str) -> bool:
     """Whether a JSON number is whole, by its digits: a float would round it."""
-    number = Decimal(text)
-    return number.is_finite() and (number.adjusted() > 400 or number == number.to_integral_value())
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # Its exponent is beyond those of a Decimal.
+        mantissa, _, exponent = text.lower().partition("e")
+        return not exponent.startswith("-") or not mantissa.strip("-0.")
+    return number.adjusted() > 400 or number == number.to_integral_value()
 
 
 def _integer_text(text: str) -> str:

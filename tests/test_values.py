@@ -182,6 +182,28 @@ def test_a_fraction_is_never_cut_to_an_integer(text: str) -> None:
     assert typed(text, INTEGER) == (raw(text), False)
 
 
+HUGE = "9" * 20
+
+
+@pytest.mark.parametrize(
+    "text, whole",
+    [
+        (f"1e{HUGE}", True),
+        (f"-1.5E+{HUGE}", True),
+        (f"1e-{HUGE}", False),
+        (f"-0.5E-{HUGE}", False),
+        (f"0e-{HUGE}", True),
+        (f"-0.0E-{HUGE}", True),
+        (f"0e{HUGE}", True),
+    ],
+)
+def test_a_number_with_an_exponent_of_any_length_is_a_number(text: str, whole: bool) -> None:
+    """Also one that is beyond the exponents of a Decimal; it keeps its spelling."""
+    assert typed(text, NUMBER) == typed(text, {"type": ["string", "number"]}) == (text, True)
+    assert typed(text, INTEGER) == ((text, True) if whole else (raw(text), False))
+    assert typed(text, BOOLEAN) == (raw(text), False)
+
+
 def test_an_integer_of_any_length_is_an_integer() -> None:
     """Numbers keep their spelling."""
     assert typed("9" * 5000, INTEGER) == ("9" * 5000, True)
