@@ -261,8 +261,6 @@ def _as_declared(text: str, types: frozenset[str]) -> str | None:
 
 
 def _python_container(text: str, types: frozenset[str]) -> str | None:
-    if text.count("{") + text.count("[") + text.count("(") > 100:
-        return None
     try:
         value = _literal(text)
         spelled_json = json.dumps(value, ensure_ascii=False, allow_nan=False)

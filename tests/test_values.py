@@ -225,10 +225,25 @@ def test_reading_a_python_literal_warns_of_nothing() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 20_000, "[" + "-" * 100_000 + "1]", "(" * 5_000 + ")" * 5_000, "{'a':" * 20_000, "['" + "\x00" * 9 + "']"],
+    [
+        "[" * 20_000,
+        "[" + "-" * 100_000 + "1]",
+        "(" * 5_000 + ")" * 5_000,
+        "{'a':" * 20_000,
+        "{'a':" * 5_000 + "1" + "}" * 5_000,
+        "[" + "()" * 5_000 + "]",
+        "['" + "\x00" * 9 + "']",
+    ],
 )
 def test_hostile_python_literals_stay_raw(text: str) -> None:
     assert typed(text, {"type": ["array", "object"]}) == (raw(text), False)
+
+
+@pytest.mark.parametrize("brackets", [50, 101, 5_000])
+def test_a_python_literal_may_have_any_number_of_brackets(brackets: int) -> None:
+    """It is how deep they are nested that matters, not how many there are, nor those inside its strings."""
+    assert typed("[" + "(True,), " * brackets + "]", ARRAY) == (json.dumps([[True]] * brackets), False)
+    assert typed("['" + "{[(" * brackets + "']", ARRAY) == (json.dumps(["{[(" * brackets]), False)
 
 
 # -- a union with string --------------------------------------------------------------------------------------------
