@@ -38,8 +38,7 @@ def clean(text: str) -> str:
     """``text`` with unpaired surrogates replaced by U+FFFD: what every UTF-8 encoder accepts."""
     if text.isascii() or not _SURROGATE.search(text):
         return text
-    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _SURROGATE.sub("\ufffd", paired)
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def quoted(text: str) -> str:
