@@ -63,6 +63,17 @@ def test_a_string_is_the_raw_text_verbatim(schema: Any, text: str) -> None:
     assert typed(text, schema) == (raw(text), True)
 
 
+def test_where_only_a_string_is_possible_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most parameters are strings, and some are long JSON texts: to read one as JSON would cost far more than to copy it."""
+    read: list[str] = []
+    monkeypatch.setattr(values, "decoded", lambda text: (read.append(text), (False, None))[1])
+    for schema in (STRING, {"enum": ["[1]"]}, {"anyOf": [STRING, STRING]}):
+        assert typed("[1]", schema) == ('"[1]"', True)
+    assert read == []
+    assert typed("[1]", {"type": ["string", "array"]}) == ('"[1]"', True)
+    assert read == ["[1]"]
+
+
 @examples(200)
 @given(ANY_TEXT)
 def test_any_text_survives_as_a_string(text: str) -> None:
@@ -535,6 +546,37 @@ def test_json_arguments_are_never_retyped() -> None:
         .parse('<tool_call>\n{"name": "f", "arguments": ' + written + "}\n</tool_call>")
     )
     assert message.tool_calls[0].arguments == written
+
+
+NESTING: list[tuple[str, str, str, str]] = [
+    ("gemma-4", "<|tool_call>call:f{a:", "[ ]", "}<tool_call|>"),
+    ("gemma-4", "<|tool_call>call:f{a:", "{a: }", "}<tool_call|>"),
+    ("functiongemma", "<start_function_call>call:f{a:", "[ ]", "}<end_function_call>"),
+    ("lfm2", "<|tool_call_start|>[f(a=", "[ ]", ")]<|tool_call_end|>"),
+    ("llama4-pythonic", "[f(a=", "[ ]", ")]"),
+    ("llama4-pythonic", "[f(a=", "{'a': }", ")]"),
+]
+
+
+@pytest.mark.parametrize("format_id, before, nested, after", NESTING)
+@pytest.mark.parametrize("size", [7, 1_000_000])
+def test_arguments_joined_from_parts_are_nested_no_deeper_than_json(
+    format_id: str, before: str, nested: str, after: str, size: int
+) -> None:
+    """What comes out can be decoded by everyone; a call that is deeper is none."""
+    opener, closer = nested.split(" ")
+    for depth in (MAX_DEPTH - 2, MAX_DEPTH, 3_000):
+        text = before + opener * depth + "1" + closer * depth + after
+        parser = grammar(format_id).parser(prompt="")
+        for start in range(0, len(text), size):
+            parser.feed(text[start : start + size])
+        parser.finish()
+        message = parser.message
+        if depth < MAX_DEPTH:
+            assert json.loads(message.tool_calls[0].arguments) == message.tool_calls[0].args
+        else:
+            assert message.tool_calls == ()
+            assert [malformed.error.message for malformed in message.malformed] == ["nested too deeply"]
 
 
 @pytest.mark.parametrize("text", ['{"name": "f"}', '{"name": "f", "arguments": {}}'])
