@@ -56,7 +56,8 @@ def types(schema: Any) -> tuple[str, ...]:
     named = schema.get("type")
     found = [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
     for word in _UNION_WORDS:
-        for part in schema.get(word) or ():
+        parts = schema.get(word)
+        for part in parts if isinstance(parts, list | tuple) else ():
             found.extend(types(part))
     if schema.get("nullable") and "null" not in found:
         found.append("null")

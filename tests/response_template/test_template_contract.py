@@ -281,6 +281,14 @@ def test_a_function_that_is_no_tool(function: Any, reason: str) -> None:
         ResponseParser(XML_CALLS, "", tools=[function])
 
 
+@pytest.mark.parametrize("schema", [None, 5, {"type": 5}, {"anyOf": 5}, {"oneOf": [5]}, {"type": [5]}])
+def test_a_schema_that_is_none_casts_nothing(schema: Any) -> None:
+    tool = {"name": "f", "parameters": {"properties": {"n": schema}}}
+    reply = "<tool_call><function=f><parameter=n>1</parameter></function></tool_call>"
+    message = parse_response(reply, XML_CALLS, prefix="", tools=[tool])
+    assert message["tool_calls"][0]["function"]["arguments"] == {"n": "1"}
+
+
 def test_json_arguments_keep_their_strings() -> None:
     reply = '<tool_call>{"name": "f", "arguments": {"u": "917", "n": "3"}}</tool_call>'
     message = parse_response(reply, THINK_JSON, prefix="", tools=TOOLS)
