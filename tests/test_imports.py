@@ -39,7 +39,7 @@ LAYERS = {
     "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
     "names": ("catalog __init__", "source notation message parser checks emit bind template template_grammar"),
     "template_grammar": ("response_template.grammar", "source notation schema message emit bind names template"),
-    "template": ("response_template.*", "source"),
+    "template": ("response_template.*", "source json"),
     "commands": ("trace __main__", "source notation message parser checks emit bind names template template_grammar"),
 }
 

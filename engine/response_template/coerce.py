@@ -26,8 +26,10 @@ class _Uncastable(Exception):
     """The text is no value of the type."""
 
 
-def properties_of(tools: Sequence[Any] | None) -> dict[str, Properties]:
+def properties_of(tools: Sequence[Any] | None, *, strict_only: bool = False) -> dict[str, Properties]:
     """The declared parameters of each tool, a dict or a function, by its name. What is no tool is left out.
+
+    ``strict_only``: and what is not strict, which only a dict can be.
 
     >>> properties_of([{"function": {"name": "ping", "parameters": {"properties": {"host": {}}}}}])
     {'ping': {'host': {}}}
@@ -35,10 +37,14 @@ def properties_of(tools: Sequence[Any] | None) -> dict[str, Properties]:
     found: dict[str, Properties] = {}
     for tool in tools or ():
         if inspect.isfunction(tool) or inspect.ismethod(tool):
+            if strict_only:
+                continue
             found[tool.__name__] = parameters_of(tool)
             continue
         function = tool.get("function", tool) if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):
+            if strict_only and not function.get("strict"):
+                continue
             parameters = function.get("parameters")
             properties = parameters.get("properties") if isinstance(parameters, dict) else None
             found[function["name"]] = properties if isinstance(properties, dict) else {}

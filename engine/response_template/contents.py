@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import regex
 
 from .call_list import read_call_list
+from .tags import json_tags, tag_of
 
 Read = Callable[[str], Any]
 Arguments = Mapping[str, Any]
@@ -108,8 +109,20 @@ def _value_reader(args: Arguments) -> Read | None:
     return PARSERS[name](inner_args)
 
 
-def _xml_inline(args: Arguments) -> Read:
-    """An element per key: ``tag_pattern`` has the groups ``key`` and ``value``; ``merge_duplicates`` makes lists."""
+def _tags(pattern: regex.Pattern[str], text: str) -> Iterator[tuple[str | None, str]]:
+    has_key, has_value = "key" in pattern.groupindex, "value" in pattern.groupindex
+    for match in pattern.finditer(text):
+        yield match["key"] if has_key else None, match["value"] if has_value else ""
+
+
+def xml_inline(args: Arguments, json_keys: frozenset[str] = frozenset()) -> Read:
+    """An element per key: ``tag_pattern`` has the groups ``key`` and ``value``; ``merge_duplicates`` makes lists.
+
+    The values of ``json_keys`` are JSON, in whose strings no tag ends, though they are handed out as texts as all are.
+
+    >>> xml_inline({"tag_pattern": "<(?P<key>[a-z])>(?P<value>.*?)</>"}, frozenset("a"))('<a>["</>"]</>')
+    {'a': '["</>"]'}
+    """
     source, value_of, merge = args.get("tag_pattern"), _value_reader(args), args.get("merge_duplicates", False)
     made: list[regex.Pattern[str]] = []
 
@@ -118,15 +131,12 @@ def _xml_inline(args: Arguments) -> Read:
             raise ValueError("xml-inline needs a 'tag_pattern' in its content_args")
         if not made:
             made.append(regex.compile(source, regex.DOTALL))
-        tag = made[0]
-        has_key, has_value = "key" in tag.groupindex, "value" in tag.groupindex
+        parts = tag_of(source) if json_keys else None
         found: dict[str, Any] = {}
         merged: set[str] = set()
-        for match in tag.finditer(text):
-            key = match["key"] if has_key else None
+        for key, value in _tags(made[0], text) if parts is None else json_tags(parts, text, json_keys):
             if key is None:
                 raise ValueError(f"xml-inline: tag_pattern {source!r} captures no group 'key'")
-            value = match["value"] if has_value else ""
             if value_of is not None:
                 value = value_of(value)
             if merge and key in found:
@@ -167,7 +177,7 @@ PARSERS: dict[str, Callable[[Arguments], Read]] = {
     "float": _float,
     "bool": _bool,
     "json": _json,
-    "xml-inline": _xml_inline,
+    "xml-inline": xml_inline,
     "kv-lines": _kv_lines,
     "python-call-list": _python_call_list,
 }

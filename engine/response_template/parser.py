@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from .coerce import coerce_calls, properties_of
+from .constrained import Constrained, Content
 from .errors import Finished, MissingFields, MissingPrefix, WrongValue
 from .loading import load_response_template
 from .positions import State
-from .scan import Delimiter, Match, Watch, never_calm
+from .scan import Delimiter, Match, Watch, Watched, never_calm
 from .template import Field, ResponseTemplate
 
 Event = dict[str, Any]
@@ -32,14 +33,21 @@ _NO_PREFIX = (
 
 
 def parse_response(
-    text: str, response_template: Template, *, prefix: str | None = None, tools: Sequence[Any] | None = None
+    text: str,
+    response_template: Template,
+    *,
+    prefix: str | None = None,
+    tools: Sequence[Any] | None = None,
+    constrained: bool = False,
 ) -> dict[str, Any]:
     """The message of a whole reply. Raises what the first region that could not be read raised.
+
+    The options are those of `ResponseParser`.
 
     >>> parse_response("Hi", {"start_anchor": "<bot>", "fields": {"content": {}}}, prefix="<bot>")
     {'content': 'Hi'}
     """
-    parser = ResponseParser(response_template, prefix, tools=tools)
+    parser = ResponseParser(response_template, prefix, tools=tools, constrained=constrained)
     parser.feed(text)
     try:
         message, _ = parser.finalize()
@@ -58,6 +66,9 @@ class ResponseParser:
     ``region_open`` and ``region_close`` or ``region_malformed`` frame each region, ``start`` and ``end`` being the span
     of the delimiter in `input_text`; ``region_chunk`` has more of its text, ``dirty`` unless that is part of the value.
 
+    ``tools``: schemas or functions, by which the arguments of calls are cast. ``constrained``: a grammar held the sampler
+    to well-formed calls, so that a closer inside one of their JSON values or opening tags is content (see `constrained`).
+
     >>> parser = ResponseParser({"start_anchor": "<bot>", "fields": {"content": {}}}, prefix="")
     >>> [event["type"] for event in parser.feed("Hi")]
     ['region_open', 'region_chunk']
@@ -66,7 +77,12 @@ class ResponseParser:
     """
 
     def __init__(
-        self, response_template: Template, prefix: str | None = None, *, tools: Sequence[Any] | None = None
+        self,
+        response_template: Template,
+        prefix: str | None = None,
+        *,
+        tools: Sequence[Any] | None = None,
+        constrained: bool = False,
     ) -> None:
         self.template = template = load_response_template(response_template)
         if prefix is None:
@@ -75,6 +91,7 @@ class ResponseParser:
         self.initial_events: list[Event] = []
         self.last_events: list[Event] = []
         self._tools = properties_of(tools)
+        self._constrained = Constrained(tools) if constrained else None
         self._output = template.defaults()
         self._pieces: list[str] = []
         self._prefix_end = 0
@@ -89,6 +106,7 @@ class ResponseParser:
         self._finalized = False
         self._field: Field | None
         self._watch: Watch | None
+        self._content: Content | None
         self._quiet: Callable[[str], object]
         self._calm: Callable[[str], bool]
         self._start: State | None
@@ -209,6 +227,11 @@ class ResponseParser:
                 found = watch.next(text, low, known)
                 if not at_end:
                     edge = watch.edge(text, low)
+                if self._constrained is not None:
+                    while found and found[1].start() < edge and self._is_content(self._constrained, found, text):
+                        closer = found[0].delimiter
+                        known[id(closer)] = closer.pattern.search(text, found[1].start() + 1)
+                        found = watch.next(text, low, known)
             # An empty delimiter where the input ends is none: every region ends there.
             if found is None or found[1].start() >= edge:
                 self._release(text[self._pos : edge], self._base + self._pos, events)
@@ -226,6 +249,14 @@ class ResponseParser:
             else:
                 self._meet_closer(found[0].delimiter, found[1], events)
         self._pos = size
+
+    def _is_content(self, constrained: Constrained, found: tuple[Watched, Match], text: str) -> bool:
+        """Whether ``found`` is a closer inside of the content that it would close."""
+        if found[0].opens or self._field is None:
+            return False
+        if self._content is None:
+            self._content = constrained.content(self._field, self._captures)
+        return self._content.holds(self._parts, text, self._pos, found[1].span())
 
     def _meet_closer(self, delimiter: Delimiter, match: Match, events: list[Event]) -> None:
         start, end = match.span()
@@ -259,6 +290,7 @@ class ResponseParser:
         self._field = field
         self._name = "" if field is None else field.name
         self._dirty = field is not None and not field.verbatim
+        self._content = None
         self._captures: dict[str, str] = {}
         self._parts: list[str] = []
 
@@ -315,7 +347,8 @@ class ResponseParser:
         self._outside()
 
     def _value(self, field: Field) -> Any:
-        value = field.value("".join(self._parts), self._captures)
+        read = None if self._constrained is None else self._constrained.reader(field, self._captures)
+        value = field.value("".join(self._parts), self._captures, read)
         if self._tools:
             coerce_calls(value, self._tools, field.json_values)
         if field.join is not None and not isinstance(value, str):

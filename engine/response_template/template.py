@@ -49,9 +49,9 @@ class Field:
         inner = self.content_args.get("value_parser") or {}
         return self.content == "json" or inner.get("name") == "json"
 
-    def value(self, body: str, captures: Mapping[str, str]) -> Any:
-        """The value of a region with this text; what its parser or transform raises is raised."""
-        value = self.read(body)
+    def value(self, body: str, captures: Mapping[str, str], read: Read | None = None) -> Any:
+        """The value of a region with this text, or of what ``read`` makes of it; what that or the transform raises is raised."""
+        value = (read or self.read)(body)
         if self.build is None:
             return value
         if not self.transform_each:
