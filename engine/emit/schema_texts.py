@@ -14,6 +14,7 @@ from .dialect import Spelling
 from .nfa import compiled
 from .rules import NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
 from .schema_facts import Facts, Size
+from .tries import factored
 
 #: A longer bound makes a grammar that no backend loads in good time.
 LARGEST_COUNT = 100_000
@@ -96,9 +97,9 @@ class TextRules:
         return self._characters[key]
 
     def _shared(self, body: Alt) -> Expr:
-        """Plain characters here, the escapes as a rule that most sets share."""
+        """Plain characters here, the escapes as a rule that most sets share: they begin alike, so one way leads in."""
         plain, *escapes = body.alternatives
-        return Alt((plain, self.builder.define("escape", escapes[0] if len(escapes) == 1 else Alt(tuple(escapes)))))
+        return Alt((plain, self.builder.define("escape", factored(escapes))))
 
     def counted(self, spelling: Spelling, size: Size) -> Expr:
         """Any text of that many characters, in its quotes."""

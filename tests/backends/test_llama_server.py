@@ -26,8 +26,8 @@ from tiny_model import path
 
 PROGRAM = os.environ.get("CHATPEG_LLAMA_SERVER") or shutil.which("llama-server")
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "llama_server.py"
-TRIED = 8
-TOKENS = 400
+TRIED = 4
+TOKENS = 300
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no llama-server here (CHATPEG_LLAMA_SERVER)")
 
@@ -100,7 +100,7 @@ def test_a_required_call_is_valid(format_id: str, server: Server) -> None:
 
 @pytest.mark.parametrize("format_id", CALLING)
 def test_a_lazy_grammar_is_taken_and_starts_at_its_trigger(format_id: str, server: Server) -> None:
-    """The prompt ends before a call and the model is pushed into one, by a bias on the tokens of its opener."""
+    """The model is pushed into a call by a bias on its opener, which takes effect where that is one token."""
     wanted = asked(format_id, "auto", "")
     constraint = wanted.chat.gbnf(prompt="")
     fields = constraint.llama_server()
@@ -116,7 +116,8 @@ def test_a_lazy_grammar_is_taken_and_starts_at_its_trigger(format_id: str, serve
         triggered += 1
         message = wanted.chat.parse(text, partial=answer["stop_type"] != "eos", prompt="")
         assert not [one for one in message.malformed if one.start >= min(starts)], text
-    assert triggered, "no reply got to a call"
+    if not set(wanted.chat.grammar.loaded.tokens).isdisjoint(constraint.triggers):
+        assert triggered, "no reply got to a call"
 
 
 def test_the_example_talks_to_it(server: Server) -> None:
