@@ -46,9 +46,10 @@ class Constraint:
     def vllm(self) -> dict[str, Any]:
         """The fields of a vLLM request (checked with 0.33; ``extra_body`` of an OpenAI client), chat or completion.
 
-        A structural tag and EBNF are for its xgrammar backend, Lark for ``guidance``. Neither EBNF nor Lark lets the
-        model write special tokens there: where the delimiters of a format are such, use a structural tag. Send
-        ``skip_special_tokens: False`` with it, else the reply comes without them.
+        A structural tag and EBNF are for its xgrammar backend, Lark for ``guidance``. EBNF does not let the model write
+        special tokens there, and Lark those alone that it was given numbers of: where the delimiters of a format are
+        such, use a structural tag, or `Chat.lark` with ``special_tokens``. Send ``skip_special_tokens: False`` with it,
+        else the reply comes without them.
         """
         if self.grammar is None:
             return {}

@@ -47,8 +47,11 @@ class Wanted:
     machinery: Callable[[], tuple[Program, Names]]
 
 
-def constraint(wanted: Wanted, target: str, prompt: str) -> Constraint:
-    """The constraint for output that follows ``prompt`` (what the parser is fed of it)."""
+def constraint(wanted: Wanted, target: str, prompt: str, special: Mapping[str, int]) -> Constraint:
+    """The constraint for output that follows ``prompt`` (what the parser is fed of it).
+
+    ``special``: the numbers of special tokens, for a target that tells them from text.
+    """
     made = Emission(wanted, prompt).made()
     stop, tokens = wanted.loaded.stop, wanted.loaded.tokens
     if made.root is None:
@@ -57,7 +60,7 @@ def constraint(wanted: Wanted, target: str, prompt: str) -> Constraint:
     if target == "structural_tag":
         # It says itself what it waits for, so it holds from the beginning of the output.
         return Constraint(target, structural_tag(rules, made.triggers), False, (), tokens, stop, made.warnings)
-    text = PRINTERS[target](rules)
+    text = lark(rules, special) if target == "lark" else PRINTERS[target](rules)
     return Constraint(target, text, made.lazy, made.triggers, tokens, stop, made.warnings)
 
 

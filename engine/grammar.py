@@ -326,9 +326,18 @@ class Chat:
         """
         return self.emit("gbnf", prompt)
 
-    def lark(self, prompt: str | None = None) -> Constraint:
-        """The grammar for llguidance."""
-        return self.emit("lark", prompt)
+    def lark(self, prompt: str | None = None, *, special_tokens: Mapping[str, int] | None = None) -> Constraint:
+        """The grammar for llguidance, which tells a special token from its spelling.
+
+        ``special_tokens`` are the numbers of those that the format writes, by their texts (``added_tokens_encoder`` of a
+        tokenizer of transformers); without it delimiters are spelled out.
+
+        >>> import chatpeg
+        >>> chat = chatpeg.load("hermes").bind(tools=[{"type": "function", "function": {"name": "now"}}])
+        >>> "<[151657]>" in chat.lark(special_tokens={"<tool_call>": 151657}).grammar
+        True
+        """
+        return self.emit("lark", prompt, special_tokens)
 
     def ebnf(self, prompt: str | None = None) -> Constraint:
         """The grammar for xgrammar."""
@@ -338,8 +347,10 @@ class Chat:
         """The structural tag for xgrammar, which waits for the first call by itself where calls are optional."""
         return self.emit("structural_tag", prompt)
 
-    def emit(self, target: str, prompt: str | None = None) -> Constraint:
-        """The grammar for ``target``; made once for equal prompts.
+    def emit(
+        self, target: str, prompt: str | None = None, special_tokens: Mapping[str, int] | None = None
+    ) -> Constraint:
+        """The grammar for ``target``; made once for equal arguments. ``special_tokens`` are for ``lark`` alone.
 
         >>> import chatpeg
         >>> chatpeg.load("hermes").bind(tools=[]).emit("ebnf").grammar is None
@@ -350,10 +361,14 @@ class Chat:
         if target not in PRINTERS:
             raise RequestError(f"there is no target {target!r}; targets: {', '.join(PRINTERS)}")
         fed = self.fed(prompt)
-        key = f"{target}\0{fed}"
+        known = self.grammar.loaded.tokens
+        if not isinstance(special_tokens or {}, Mapping):
+            raise RequestError(f"special_tokens must be a dict of numbers by texts, not {special_tokens!r}")
+        special = {text: int(number) for text, number in (special_tokens or {}).items() if text in known}
+        key = f"{target}\0{fed}\0{special}"
         made: Constraint | None = self._made.get(key)
         if made is None:
-            made = self._made[key] = constraint(self.wanted(), target, fed)
+            made = self._made[key] = constraint(self.wanted(), target, fed, special)
         return made
 
     def wanted(self) -> Wanted:

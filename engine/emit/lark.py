@@ -7,6 +7,9 @@ gives up after some 2000 open items, so rules that call themselves last are turn
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import assert_never
 
 from ..charset import Ranges
@@ -14,41 +17,61 @@ from .automaton_rules import sequence
 from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
 from .simplify import choice, simplified
 
+Spell = Callable[[str], str]
 
-def lark(rules: Rules) -> str:
-    """The rules as Lark text with the start rule ``start``.
+
+def lark(rules: Rules, special: Mapping[str, int] = MappingProxyType({})) -> str:
+    """The rules as Lark text with the start rule ``start``; ``special`` are texts that are one special token each.
+
+    Such a token is no text to llguidance: it is written by its number, and only then may the model write it.
 
     >>> print(lark(Rules({"main": Seq((Text("ab"), Rep(Chars(((97, 99),)), 0, None)))}, "main")), end="")
     start: "a" "b" /[a-c]/*
+    >>> print(lark(Rules({"main": Text("<x>a")}, "main"), {"<x>": 7}), end="")
+    start: <[7]> "a"
     """
     rules = simplified(turned(simplified(rules)))
+    spell = _speller(special)
     names = {name: f"r_{name.replace('-', '_')}" for name in rules.rules} | {rules.root: "start"}
     order = [rules.root, *(name for name in rules.rules if name != rules.root)]
-    return "".join(f"{names[name]}: {_body(rules.rules[name], names)}\n" for name in order)
+    return "".join(f"{names[name]}: {_body(rules.rules[name], names, spell)}\n" for name in order)
 
 
-def _body(expr: Expr, names: dict[str, str]) -> str:
+def _speller(special: Mapping[str, int]) -> Spell:
+    """How texts are written: a character each, but for what is a token."""
+    if not special:
+        return lambda text: " ".join(map(_character, text)) or '""'
+    pieces = re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) + "|.", re.DOTALL)
+
+    def spell(text: str) -> str:
+        found = pieces.findall(text)
+        return " ".join(f"<[{special[one]}]>" if one in special else _character(one) for one in found) or '""'
+
+    return spell
+
+
+def _body(expr: Expr, names: dict[str, str], spell: Spell) -> str:
     match expr:
         case Alt(alternatives):
-            return " | ".join(_item(alternative, names) for alternative in alternatives)
+            return " | ".join(_item(alternative, names, spell) for alternative in alternatives)
         case _:
-            return _item(expr, names)
+            return _item(expr, names, spell)
 
 
-def _item(expr: Expr, names: dict[str, str]) -> str:
+def _item(expr: Expr, names: dict[str, str], spell: Spell) -> str:
     match expr:
         case Text(text):
-            return " ".join(map(_character, text)) or '""'
+            return spell(text)
         case Chars(ranges):
             return _set(ranges)
         case Ref(name):
             return names[name]
         case Seq(items):
-            return " ".join(_item(item, names) for item in items)
+            return " ".join(_item(item, names, spell) for item in items)
         case Alt():
-            return f"({_body(expr, names)})"
+            return f"({_body(expr, names, spell)})"
         case Rep(item, minimum, maximum):
-            atom = _item(item, names)
+            atom = _item(item, names, spell)
             many = isinstance(item, Seq | Rep) or (isinstance(item, Text) and len(item.text) > 1)
             return (f"({atom})" if many else atom) + _bounds(minimum, maximum)
         case _:

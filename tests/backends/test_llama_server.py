@@ -103,6 +103,8 @@ def test_a_lazy_grammar_is_taken_and_starts_at_its_trigger(format_id: str, serve
     """The model is pushed into a call by a bias on its opener, which takes effect where that is one token."""
     wanted = asked(format_id, "auto", "")
     constraint = wanted.chat.gbnf(prompt="")
+    if constraint.grammar is None:
+        pytest.skip("nothing says where a call of this format begins")
     fields = constraint.llama_server()
     assert fields["grammar_lazy"] is True
     triggered = 0
