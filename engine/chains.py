@@ -89,8 +89,10 @@ def _in_predicates(code: tuple[Instruction, ...]) -> set[int]:
     return inside
 
 
-def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ...], int, int] | None:
-    """The links of the chain from ``head``, how many characters must follow it, and where it leads; None if it is short."""
+def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ...], int, int, str] | None:
+    """The links of the chain from ``head``, how many characters must follow it, where it leads, and the text it begins
+    with if its first instruction says that; None if it is short.
+    """
     links: list[Link] = []
     slack, pc, size = 1, head, 0
     writer = _Writer(program.code, program.names, loops)
@@ -100,11 +102,16 @@ def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ..
         slack, size = max(slack, writer.slack), size + writer.size
         again = _round(program, loops, pc, head) if size < _LONGEST else None
         if again is None:
-            return (tuple(links), slack, pc) if size > 2 and any(link.steps for link in links) else None
+            short = size < 3 or not any(link.steps for link in links)
+            return None if short else (tuple(links), slack, pc, _lead(program.code[head]))
         links += again.link(program.code[pc][1])
         slack, size = max(slack, again.slack), size + again.size
         writer = _Writer(program.code, program.names, loops, effects=[(op.TEST, pc, 0)])
         pc = again.exit
+
+
+def _lead(instruction: Instruction) -> str:
+    return str(instruction[1]) if instruction[0] in (op.LIT, op.TEST) else ""
 
 
 def _round(program: Program, loops: set[int], pc: int, head: int) -> _Writer | None:
@@ -231,11 +238,14 @@ class _Writer:
             self.known.append((self.groups, what, dialect))
         else:
             self.end_pattern()
-            self.steps.append((how, what, None))
+            # A text that nothing ends runs to the end of the input: what decides its end is looked for by itself.
+            alone = then is not None and how == op.BY_UNTIL
+            self.steps.append((how, what, then[0] if alone else None))
             self.effects.append((op.TAKE, (label, dialect, how), self.spans))
             self.spans += 1
+            if then is not None and not alone:
+                self.read(_source(then[0]))
         if then is not None:
-            self.read(_source(then[0]))
             self.slack = max(self.slack, then[1])
         self.marked = False
         return int(target)

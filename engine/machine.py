@@ -82,14 +82,15 @@ class Machine(Shortcuts):
             instruction = code[pc]
             what = instruction[0]
             if what == CHAIN:
-                read = self._along(instruction[1], text, pos, at_end) if pos < size else None
-                if read is not None and (at_end or read[1] + instruction[2] <= size):
-                    noted, end = read
-                    scopes = self._note(noted, pos, calls, scopes, barrier)
-                    pos = end
-                    pc = instruction[3]
-                    continue
-                instruction = instruction[4]
+                _, links, slack, target, lead, instruction = instruction
+                if pos < size and text.startswith(lead, pos):
+                    read = self._along(links, text, pos, at_end)
+                    if read is not None and (at_end or read[1] + slack <= size):
+                        noted, end = read
+                        scopes = self._note(noted, pos, calls, scopes, barrier)
+                        pos = end
+                        pc = target
+                        continue
                 what = instruction[0]
             if what == SCAN:
                 found = instruction[1](text, pos)

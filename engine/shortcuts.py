@@ -73,6 +73,8 @@ class Shortcuts(Captures):
                         pos = what.candidate(text, pos, True, pos, at_end)
                         if pos < 0 and at_end and how == BY_UNTIL:
                             pos = len(text)
+                        elif pos >= 0 and more is not None and more(text, pos) is None:
+                            return None
                     if pos < 0:
                         return None
                     spans.append((start, pos))
