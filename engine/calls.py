@@ -51,10 +51,6 @@ class CallReader:
         self.arguments: str | None = None
         self.spelled: tuple[int, int] | None = None  # Where JSON arguments stand, also those that are refused.
 
-    def open(self, label: str, dialect: str, pos: int) -> None:
-        """A label begins; raises `DecodeError` where it is nested too deeply."""
-        self._open(label, dialect, pos)
-
     def close(self, text: str, base: int, pos: int) -> None:
         """The innermost label ends; raises `DecodeError` when its value is refused."""
         part = self._parts.pop()
@@ -86,12 +82,13 @@ class CallReader:
             elif label == "name":
                 self._name(dialect, raw)
             else:
-                self._open(label, dialect, start)
+                self.open(label, dialect, start)
                 self._close(parts.pop(), raw)
         except BadValue as error:
             raise DecodeError(str(error), start + error.at) from None
 
-    def _open(self, label: str, dialect: str, pos: int) -> None:
+    def open(self, label: str, dialect: str, pos: int) -> None:
+        """A label begins; raises `DecodeError` where it is nested too deeply."""
         parent = self._parts[-1] if self._parts else None
         value = _ANYTHING
         if label == "arguments":

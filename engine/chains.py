@@ -224,7 +224,7 @@ class _Writer:
         self.read(_source(match))
         self.slack = max(self.slack, slack)
         for label, dialect in labels:
-            self.effects.append((op.TAKE, (label, dialect, op.BY_UNTIL), self.group()))
+            self.effects.append((op.SCAN, (label, dialect, op.BY_UNTIL), self.group()))
             if label == "key":
                 self.known.append((self.groups, -1, dialect))
         return int(target)

@@ -89,7 +89,7 @@ class Regions:
             scopes = iter(entered)
             for what, value, span in effects:
                 pos, end = spans[span]
-                if what == op.TAKE:
+                if what == op.TAKE or what == op.SCAN:  # noqa: PLR1714 - `in` would build a tuple each time
                     if pos < 0:  # Its alternative is not the one that was read.
                         continue
                     label, dialect, how = value
