@@ -53,10 +53,23 @@ def overlap(one: Ranges, other: Ranges) -> bool:
     return False
 
 
-def common(one: Ranges, other: Ranges) -> Ranges:
-    """The code points of both sets."""
-    both = ((max(low, a), min(high, b)) for low, high in one for a, b in other)
-    return normal(tuple((low, high) for low, high in both if low <= high))
+def intersection(left: Ranges, right: Ranges) -> Ranges:
+    """The code points of both sets, which are `normal`.
+
+    >>> intersection(((0, 9), (20, 29)), ((5, 24),))
+    ((5, 9), (20, 24))
+    """
+    out: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
+        if low <= high:
+            out.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(out)
 
 
 def blank(ranges: Ranges) -> bool:

@@ -38,6 +38,7 @@ from .nodes import (
     Terminal,
     Tolerate,
     Until,
+    is_loop,
 )
 from .openings import Continuation, Openings
 
@@ -61,7 +62,7 @@ def report_rereads(facts: Facts) -> Iterator[Problem]:
     """In a repeat, an alternative that reads without end before it is settled, and may then begin again inside that."""
     finder = _Finder(facts.rules)
     for place in facts.places:
-        for attempt, instead in _attempts(place) if place.looping or _is_loop(place.node) else ():
+        for attempt, instead in _attempts(place) if place.looping or is_loop(place.node) else ():
             found = finder.reread(attempt, instead)
             if found is not None:
                 note = (("this is read again for each place where the alternative begins", found.node.span),)
@@ -84,10 +85,6 @@ def report_unsettled_recursion(facts: Facts) -> Iterator[Problem]:
                 note = (("it comes round here", again.span),)
                 help = "let the alternatives begin with different literals, or read what they share once, before the choice"
                 yield Problem("recursion through an alternative that is not settled", attempt.span, note, help)
-
-
-def _is_loop(node: Expression) -> bool:
-    return isinstance(node, Repeat) and node.max is None
 
 
 def _attempts(place: Place) -> Iterator[tuple[Expression, list[Continuation]]]:

@@ -259,6 +259,11 @@ def children(node: Expression) -> tuple[Expression, ...]:
             assert_never(node)
 
 
+def is_loop(node: Expression) -> bool:
+    """Whether ``node`` may be matched any number of times."""
+    return isinstance(node, Repeat) and node.max is None
+
+
 def walk(node: Expression) -> Iterator[Expression]:
     """``node`` and everything below it, parents first."""
     stack = [node]

@@ -180,9 +180,11 @@ class Openings:
             case Repeat():
                 return self._open_repeat(node, rest, active)
             case And(item=Class() | Any() as one):
-                chars = self._open_expression(one, rest, active)[0][0]
+                chars = charset.normal(self._open_expression(one, rest, active)[0][0])
                 return [
-                    (charset.common(chars, theirs), target) for theirs, target in self._open(rest, active) if target
+                    (charset.intersection(chars, charset.normal(theirs)), target)
+                    for theirs, target in self._open(rest, active)
+                    if target
                 ]
             case And() | Not() | Commit():
                 return self._open(rest, active)

@@ -31,6 +31,7 @@ from .nodes import (
     Terminal,
     Tolerate,
     Until,
+    is_loop,
 )
 from .openings import Continuation, listed
 from .program import NameSlot
@@ -229,8 +230,8 @@ class Terminals(Settling):
 
     def permute(self, node: Permute, k: Continuation) -> None:
         """One block of code per set of items already read; sets are bit masks."""
-        singles = [item for item in node.items if not _many(item)]
-        many = [item.item for item in node.items if isinstance(item, Repeat) and _many(item)]
+        singles = [item for item in node.items if not is_loop(item)]
+        many = [item.item for item in node.items if isinstance(item, Repeat) and is_loop(item)]
         needed = [not (isinstance(item, Repeat) and item.min == 0) for item in singles]
         plain = [item.item if isinstance(item, Repeat) and item.min == 0 else item for item in singles]
         required = sum(1 << index for index, need in enumerate(needed) if need)
@@ -260,8 +261,3 @@ class Terminals(Settling):
                 else:
                     self.emit(op.FAIL)
         self.place(done)
-
-
-def _many(node: Expression) -> bool:
-    """Whether ``node`` may be matched any number of times."""
-    return isinstance(node, Repeat) and node.max is None

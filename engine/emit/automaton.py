@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
-from ..charset import LAST, Ranges
+from ..charset import LAST, Ranges, intersection
 from ..errors import ChatpegError
-from .charset import ANY, intersection
+from .charset import ANY
 
 #: A minimal automaton of more states than this would make a grammar that backends load and sample slowly.
 MOST_STATES = 3000

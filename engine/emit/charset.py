@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..charset import LAST, Ranges, normal
+from ..charset import LAST, Ranges, intersection, normal
 
 #: Every code point that text can hold: surrogates are not characters and have no UTF-8 form.
 ANY: Ranges = ((0, 0xD7FF), (0xE000, LAST))
@@ -26,21 +26,6 @@ def charset(*parts: str | int | tuple[str, str]) -> Ranges:
             case (first, last):
                 found.append((ord(first), ord(last)))
     return normal(found)
-
-
-def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """What both sets hold."""
-    out: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
-        if low <= high:
-            out.append((low, high))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
-    return tuple(out)
 
 
 @lru_cache(maxsize=4096)

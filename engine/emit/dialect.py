@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..charset import Ranges, normal
+from ..charset import Ranges, intersection, normal
 from .automaton import Automaton
-from .charset import ANY, charset, contains, difference, intersection
+from .charset import ANY, charset, contains, difference
 from .nfa import compiled
 from .rules import EMPTY, Alt, Chars, Expr, Rep, Seq, Text
 

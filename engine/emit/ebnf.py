@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ..charset import Ranges
-from .rules import Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
+from .rules import Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text, quantifier
 from .simplify import simplified
 
 
@@ -59,23 +59,9 @@ def _item(expr: Expr, names: dict[str, str]) -> str:
             return f"({_body(expr, names)})"
         case Rep(item, minimum, maximum):
             atom = _item(item, names)
-            return (f"({atom})" if isinstance(item, Seq | Rep) else atom) + _bounds(minimum, maximum)
+            return (f"({atom})" if isinstance(item, Seq | Rep) else atom) + quantifier(minimum, maximum)
         case _:
             assert_never(expr)
-
-
-def _bounds(minimum: int, maximum: int | None) -> str:
-    match minimum, maximum:
-        case 0, 1:
-            return "?"
-        case 0, None:
-            return "*"
-        case 1, None:
-            return "+"
-        case low, None:
-            return f"{{{low},}}"
-        case low, high:
-            return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
 
 
 def _in_literal(character: str) -> str:

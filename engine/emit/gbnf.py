@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..charset import Ranges
-from .rules import Alt, Builder, Chars, Expr, Ref, Rep, Rules, Seq, Text
+from .rules import Alt, Builder, Chars, Expr, Ref, Rep, Rules, Seq, Text, quantifier
 from .simplify import simplified
 
 #: The largest bound that is written as such; above it counts are made of blocks of this many.
@@ -73,17 +73,7 @@ class _Printer:
         if last > BLOCK:
             return self.item(self._blocks(item, minimum, maximum))
         atom = self.atom(item if last <= 1 else self._named(item))
-        match minimum, maximum:
-            case 0, 1:
-                return atom + "?"
-            case 0, None:
-                return atom + "*"
-            case 1, None:
-                return atom + "+"
-            case low, None:
-                return f"{atom}{{{low},}}"
-            case low, high:
-                return f"{atom}{{{low}}}" if low == high else f"{atom}{{{low},{high}}}"
+        return atom + quantifier(minimum, maximum)
 
     def atom(self, expr: Expr) -> str:
         match expr:

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from ..charset import Ranges
 from .automaton_rules import sequence
-from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text
+from .rules import EMPTY, Alt, Chars, Expr, Ref, Rep, Rules, Seq, Text, quantifier
 from .simplify import choice, simplified
 
 Spell = Callable[[str], str]
@@ -73,23 +73,9 @@ def _item(expr: Expr, names: dict[str, str], spell: Spell) -> str:
         case Rep(item, minimum, maximum):
             atom = _item(item, names, spell)
             many = isinstance(item, Seq | Rep) or (isinstance(item, Text) and len(item.text) > 1)
-            return (f"({atom})" if many else atom) + _bounds(minimum, maximum)
+            return (f"({atom})" if many else atom) + quantifier(minimum, maximum)
         case _:
             assert_never(expr)
-
-
-def _bounds(minimum: int, maximum: int | None) -> str:
-    match minimum, maximum:
-        case 0, 1:
-            return "?"
-        case 0, None:
-            return "*"
-        case 1, None:
-            return "+"
-        case low, None:
-            return f"{{{low},}}"
-        case low, high:
-            return f"{{{low},{high}}}"
 
 
 def _character(character: str) -> str:

@@ -37,7 +37,7 @@ from ..nodes import (
     Until,
 )
 from .automaton import Automaton, anything, excluding, until
-from .charset import ANY, intersection
+from .charset import ANY
 from .nfa import compiled, concat
 from .rules import EMPTY, NOTHING, Alt, Chars, Expr, Rep, Seq, Text
 
@@ -56,7 +56,7 @@ def chars(node: Class | Any) -> Chars:
     """A class as lowered characters; never a surrogate."""
     if isinstance(node, Any):
         return Chars(ANY)
-    return Chars(intersection(charset.complement(node.ranges) if node.negated else node.ranges, ANY))
+    return Chars(charset.intersection(charset.complement(node.ranges) if node.negated else node.ranges, ANY))
 
 
 @dataclass(frozen=True, slots=True)

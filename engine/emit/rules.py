@@ -90,6 +90,25 @@ class Rules:
     root: str
 
 
+def quantifier(minimum: int, maximum: int | None) -> str:
+    """How often, as all targets write it.
+
+    >>> quantifier(0, None), quantifier(2, None), quantifier(3, 3), quantifier(0, 4)
+    ('*', '{2,}', '{3}', '{0,4}')
+    """
+    match minimum, maximum:
+        case 0, 1:
+            return "?"
+        case 0, None:
+            return "*"
+        case 1, None:
+            return "+"
+        case low, None:
+            return f"{{{low},}}"
+        case low, high:
+            return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
+
+
 class Builder:
     """Collects rules under names that every target accepts (``[a-z0-9-]``) and shares equal bodies.
 

@@ -31,7 +31,7 @@ def rules(root: Expr, **others: Expr) -> Rules:
         (Rep(Text("ab"), 0, None), '"ab"*', '("a" "b")*', '"ab"*'),
         (Seq((A, Alt((B, Seq((A, B)))))), '"a" ("b" | "a" "b")', '"a" ("b" | "a" "b")', '"a" ("b" | "a" "b")'),
         (Alt((EMPTY, A, NOTHING)), '"a"?', '"a"?', '"a"?'),
-        (Rep(Seq((A, B)), 2, 2), 'item{2}\nitem ::= "a" "b"', '("a" "b"){2,2}', '("a" "b"){2}'),
+        (Rep(Seq((A, B)), 2, 2), 'item{2}\nitem ::= "a" "b"', '("a" "b"){2}', '("a" "b"){2}'),
     ],
 )  # fmt: skip
 def test_texts(root: Expr, as_gbnf: str, as_lark: str, as_ebnf: str) -> None:
