@@ -29,7 +29,7 @@ class _Uncastable(Exception):
 def properties_of(tools: Sequence[Any] | None, *, strict_only: bool = False) -> dict[str, Properties]:
     """The declared parameters of each tool, a dict or a function, by its name. What is no tool is left out.
 
-    ``strict_only``: and what is not strict, which only a dict can be.
+    ``strict_only``: those alone that say they are strict, which only a dict can.
 
     >>> properties_of([{"function": {"name": "ping", "parameters": {"properties": {"host": {}}}}}])
     {'ping': {'host': {}}}

@@ -23,7 +23,7 @@ from .template import Field, ResponseTemplate
 
 Event = dict[str, Any]
 Template = Mapping[str, Any] | str | Path | ResponseTemplate
-# Up to so many characters a chunk is followed by states, and what is held back is looked at again.
+# Up to so many characters a chunk is followed by states if nothing is held, and what is held back is looked at again.
 _FOLLOWED = 64
 _SHORT = 8
 _NO_PREFIX = (
@@ -137,7 +137,7 @@ class ResponseParser:
             # For a short text it costs less to follow it than to ask whether a delimiter begins in it.
             if held or not ((state is None or len(text) > _SHORT) and self._quiet(text) is None):
                 if state is not None:
-                    self._state = state = reduce(getitem, text, state) if len(text) <= _FOLLOWED else None
+                    self._state = state = reduce(getitem, text, state) if held or len(text) <= _FOLLOWED else None
                 # Only a text that nothing else refers to is extended in place; long regions would cost the square otherwise.
                 self._window = ""
                 held += text
@@ -185,8 +185,8 @@ class ResponseParser:
     def _state_of(self, window: str) -> State | None:
         """The state after what is held back; None where it is not known."""
         state = self._start
-        if state is None or len(window) - self._pos > _FOLLOWED:
-            return None if len(window) > self._pos else state
+        if state is None:
+            return None
         state = reduce(getitem, window[self._pos :], state)
         return None if state.ended else state
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import regex
 
+from .leads import Lead, lead_of
 from .patterns import Node, Unreadable, looks_behind, open_ended, plain, reach, read_pattern
 from .positions import Positions, State
 
@@ -32,6 +33,11 @@ class Delimiter:
     literals: tuple[str, ...] | None
     node: Node | None
     edge: regex.Pattern[str] | None
+    lead: Lead | None
+
+    def search(self, text: str, low: int) -> Match | None:
+        """The first match from ``low`` on."""
+        return self.pattern.search(text, low) if self.lead is None else self.lead.search(self.pattern, text, low)
 
     @property
     def groups(self) -> frozenset[str]:
@@ -52,7 +58,7 @@ class Delimiter:
 def literal_delimiter(literals: tuple[str, ...]) -> Delimiter:
     """Any of ``literals``, the longest first."""
     source = "|".join(map(regex.escape, sorted(dict.fromkeys(literals), key=len, reverse=True)))
-    return Delimiter(source, regex.compile(source, regex.DOTALL), literals, read_pattern(source), None)
+    return Delimiter(source, regex.compile(source, regex.DOTALL), literals, read_pattern(source), None, None)
 
 
 def pattern_delimiter(source: str) -> Delimiter:
@@ -62,8 +68,8 @@ def pattern_delimiter(source: str) -> Delimiter:
         node = read_pattern(source)
         edge = regex.compile(f"(?>{open_ended(source, node)})(?!)", regex.DOTALL)
     except (Unreadable, regex.error):
-        return Delimiter(source, pattern, None, None, None)
-    return Delimiter(source, pattern, None, node, edge)
+        return Delimiter(source, pattern, None, None, None, None)
+    return Delimiter(source, pattern, None, node, edge, lead_of(node))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +124,7 @@ class Watch:
             key = id(delimiter)
             match = known.get(key, _UNKNOWN)
             if match is _UNKNOWN or (match is not None and match.start() < low):
-                match = known[key] = delimiter.pattern.search(text, low)
+                match = known[key] = delimiter.search(text, low)
             if match is None:
                 continue
             its_start, its_end = match.span()

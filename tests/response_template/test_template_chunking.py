@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import regex
+from chatpeg.response_template.leads import lead_of
 from chatpeg.response_template.patterns import Node, Unreadable, plain, read_pattern
 from chatpeg.response_template.positions import BLANKS, Positions
 from hypothesis import given, settings
@@ -163,3 +164,26 @@ def test_what_is_open_is_the_same_from_both_ends(sources: list[str], text: str) 
         assert positions.alive(text, 0, state.bits) == positions.alive(text, 0)
     else:
         assert positions.alive(text, 0) == len(text)
+
+
+RUNS = (r"\s*", r"[ \n]*", r"[^<]*", r"[ab]*")
+RESTS = ("<a>", "<a>|<b>", "(?:<ab>|<ac>)", r"<\s*a>", "<<a", "<a|a", r"\n<", "b?<a", r"(?P<n><[^>]*>)")
+
+
+@given(st.sampled_from(RUNS), st.sampled_from(RESTS), st.text("ab <>\nc", max_size=14), st.integers(0, 4))
+@settings(max_examples=500)
+def test_a_pattern_with_a_lead_is_found_where_it_is(run: str, rest: str, text: str, low: int) -> None:
+    pattern = regex.compile(run + (rest if "|" not in rest else f"(?:{rest})"), regex.DOTALL)
+    lead = lead_of(read_pattern(pattern.pattern))
+    if lead is None:
+        return
+    found, expected = lead.search(pattern, text, low), pattern.search(text, low)
+    assert (found and found.span()) == (expected and expected.span())
+
+
+@pytest.mark.parametrize("run", RUNS[:2])
+@pytest.mark.parametrize("rest, text", [("<a>", "<a>"), ("(?:<ab>|<ac>)", "<a"), ("(?P<n><[^>]*>)", "<")])
+def test_patterns_that_have_a_lead(run: str, rest: str, text: str) -> None:
+    lead = lead_of(read_pattern(run + rest))
+    assert lead is not None
+    assert lead.text == text

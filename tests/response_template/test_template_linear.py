@@ -26,6 +26,8 @@ TEXTS = {
     "tool calls": CALL,
     "reasoning": "<think>a</think>\n",
     "escaped": "é<t 漢字 ",
+    "blanks": "\n",
+    "blanks in text": "a" + " " * 999,
 }
 
 
