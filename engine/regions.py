@@ -48,6 +48,7 @@ class Regions:
         self._region: Region | None = None
         self._call: CallReader | None = None
         self._call_opened = False
+        self._call_closed = False  # Its label has ended: it ends with the rule, or where the rule's next label begins.
         self._call_error: DecodeError | None = None
         self._recovery: Recovery | None = None
         self._drop_start = -1
@@ -65,7 +66,7 @@ class Regions:
                 label, dialect, start, how = what
                 self._span(label, dialect, how, start, pos, text, base)
             elif kind == op.LOG_OPEN:
-                self._open(what[0], what[1], pos, base)
+                self._open(what[0], what[1], pos, text, base)
             elif kind == op.LOG_CLOSE:
                 self._close(what, pos, text, base)
             elif kind == op.LOG_FRAME:
@@ -95,7 +96,7 @@ class Regions:
                     label, dialect, how = value
                     if how == op.BY_VALUE:
                         how = taken
-                    if self._call is None or label == "name":
+                    if self._call is None or self._call_closed or label == "name":
                         self._span(label, dialect, how, pos, end, text, base)
                     elif self._call_error is None:
                         try:
@@ -103,7 +104,7 @@ class Regions:
                         except DecodeError as error:
                             self._call_error = error
                 elif what == op.OPEN:
-                    self._open(value[0], value[1], pos, base)
+                    self._open(value[0], value[1], pos, text, base)
                 elif what == op.CLOSE:
                     self._close(value[0], pos, text, base)
                 elif what == op.ENTER:
@@ -113,8 +114,10 @@ class Regions:
                 else:
                     self._mark(value, pos, text, base)
 
-    def _open(self, label: str, dialect: str, pos: int, base: int) -> None:
+    def _open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:
         pos += base
+        if self._call is not None and self._call_closed:
+            self._end_call(self._frames[-1], pos, text, base)
         if self._call is not None:
             if self._call_error is None:
                 try:
@@ -123,11 +126,14 @@ class Regions:
                     self._call_error = error
             return
         frame = self._frames[-1]
-        if self._region is not None:
+        if self._region is not None and label == "tool_call":
+            self._end_region(frame.mark)  # What stands between them opens the call.
+        elif self._region is not None:
             self._end_region(pos)
+            frame.mark = pos
         if label == "tool_call":
             self._call = CallReader(self._offered)
-            self._call_opened, self._call_error = False, None
+            self._call_opened, self._call_closed, self._call_error = False, False, None
             self._call_dropped = []
         else:
             self._region = Region(label, frame.mark, pos)
@@ -137,6 +143,7 @@ class Regions:
         if self._call is not None:
             if label == "tool_call":
                 self._frames[-1].mark = pos + base
+                self._call_closed = True
                 return
             if self._call_error is None:
                 try:
@@ -151,18 +158,19 @@ class Regions:
             pos += base
             self._grow(region, text, base, pos)
             region.closed_at = pos
-            self._frames[-1].mark = pos
+            frame = self._frames[-1]
+            frame.start = frame.mark = pos
 
     def _span(  # noqa: PLR0917 - called for every label, where keywords cost
         self, label: str, dialect: str, how: int, start: int, end: int, text: str, base: int
     ) -> None:
         """A label that was read at once."""
         call = self._call
-        if call is None:
-            if start == end and self._region is None:
+        if call is None or self._call_closed:
+            if call is None and start == end and self._region is None:
                 self._frames[-1].mark = start + base
                 return
-            self._open(label, dialect, start, base)
+            self._open(label, dialect, start, text, base)
             self._close(label, end, text, base)
             return
         if self._call_error is None:
@@ -315,6 +323,7 @@ class Regions:
             self._recovery = Recovery("tool_call", frame.start, error)
             self._recovered(pos, text, base)
         self.released = max(self.released, pos)
+        frame.start = frame.mark = pos
 
     # -- recovery ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pytest
 from chatpeg import DecodeError, ParseError, RegionChunk, RegionClose, RegionMalformed, RegionOpen, StateError
 from chatpeg.grammar import Grammar
 from chatpeg.loader import load_text
-from replay import Replay, assert_append_only, replay
+from replay import Replay, assert_append_only, assert_regions_tile, replay
 
 
 @functools.cache
@@ -528,20 +528,38 @@ def test_inside_a_value_a_parameter_name_is_one_of_that_property() -> None:
     assert calls(written(NESTED), "<f:[o={(x=1)}]>", tools=offered) == [("f", '{"o": {"x": "1"}}')]
 
 
-@pytest.mark.xfail(strict=True, reason="regions.py _open(): a second tool_call of a rule is read as part of the first")
-def test_two_calls_of_one_rule_are_two_calls() -> None:
-    """Nothing lost: a frame with two calls (or a load error that says one per rule)."""
-    grammar = written('start = "<" ^ tool_call:(name:TOOL_NAME ",") tool_call:(name:TOOL_NAME ";")')
-    assert [name for name, _ in calls(grammar, "<a,b;")] == ["a", "b"]
+SEVERAL = 'a = content:until("<") ("<" ^ tool_call:(name:TOOL_NAME ";") ">" content:until("<"))*'
+THOUGHTS = 'a = reasoning:until("|") "|" content:until("<") ("<" ^ tool_call:(name:TOOL_NAME ";") tool_call:(name:TOOL_NAME "."))?'
 
 
-@pytest.mark.xfail(
-    strict=True, raises=Exception, reason="compiler.py param_name(): NoLiteral escapes, no load error says so"
+@pytest.mark.parametrize(
+    "grammar, text, content, names",
+    [
+        (SEVERAL, "Hi<a;>x<b;>y<c;>", "Hixy", ["a", "b", "c"]),
+        (SEVERAL, "<a;><b;>z", "z", ["a", "b"]),
+        (THOUGHTS, "Hm|Hi<a;b.", "Hi", ["a", "b"]),
+    ],
 )
+def test_a_rule_may_hold_several_regions(grammar: str, text: str, content: str, names: list[str]) -> None:
+    """Each call is one, text between them is content, and what stands between belongs to one of the two."""
+    made = written(grammar)
+    for at in range(len(text) + 1):
+        replayed = replay(made, [text[:at], text[at:]], "", snapshots=True)
+        assert (replayed.final.content, [call.name for call in replayed.final.tool_calls]) == (content, names)
+        assert_append_only(replayed.messages)
+        assert_regions_tile(replayed)
+    assert replay(made, list(text), "").events == replay(made, [text], "").events
+    only_b = made.bind(tools=tools("b"))
+    for chunks in ([text], list(text)):
+        found = replay(only_b, chunks, "").final
+        assert [call.name for call in found.tool_calls] == ["b"]
+        assert "a" in (found.content or "")
+
+
 def test_a_parameter_name_before_no_literal_is_a_grammar_error() -> None:
     """Never an exception that is not chatpeg's."""
-    with pytest.raises(chatpeg.GrammarError):
-        assert written('start = "<" ^ tool_call:(name:TOOL_NAME arguments:(key:PARAM_NAME [a-z])) ">"').program
+    with pytest.raises(chatpeg.GrammarError, match="nothing ends this PARAM_NAME"):
+        chatpeg.loads('start = "<" ^ tool_call:(name:TOOL_NAME arguments:(key:PARAM_NAME [a-z])) ">"')
 
 
 # -- recovery -------------------------------------------------------------------------------------------------------
