@@ -222,18 +222,18 @@ class Parser:
     # -- text of an open region that cannot hold a delimiter is handed on without the machine ---------------------------
 
     def _in_plain_text(self) -> Plain | None:
-        """What `feed` needs to hand text on, when the machine waits for a delimiter with nothing but blanks held back."""
+        """What `feed` needs to hand text on, when the machine waits for a delimiter and holds back what may begin it."""
         machine, regions = self._machine, self._regions
         search = machine.searching
         sent = regions.growing
         if search is None or sent is None or (self._stops is not None and self._stops.held):
             return None
-        blanks = "".join(search.held_blanks)
-        if machine.pos or search.bounded or len(machine.text) > _MOST_HELD or machine.text.strip(blanks):
+        both, held = self._setup.with_stops(search), machine.text
+        cut, begun, _ = both.hold(held, 0, 0)
+        if machine.pos or search.bounded or cut or len(held) > _MOST_HELD:
             return None
-        both = self._setup.with_stops(search)
-        firsts, held = both.firsts, machine.text
-        return Plain(sent[0], firsts if len(firsts) == 1 else "", frozenset(firsts), blanks, both, held, len(held), [])
+        firsts, blanks = both.firsts, "".join(search.held_blanks)
+        return Plain(sent[0], firsts if len(firsts) == 1 else "", frozenset(firsts), blanks, both, held, begun, [])
 
     def _passed_on(self, plain: Plain, shown: str, held: str, begun: int) -> list[Event]:
         """``shown`` is handed on without the machine; ``held`` is not."""

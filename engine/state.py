@@ -118,7 +118,7 @@ class State:
         self.base += count
         self.text = held
         self.pos = 0
-        self.farthest = 0
+        self._forget_failures(count)
         self.memo = (0, True, len(held), (0, len(held)))
 
     def forget(self, upto: int) -> None:
@@ -126,12 +126,19 @@ class State:
         self.text = self.text[upto:]
         self.base += upto
         self.pos -= upto
-        self.farthest = max(0, self.farthest - upto)
+        self._forget_failures(upto)
         if isinstance(self.memo, tuple):
             low, fresh, start, (run_start, run_end) = self.memo
             self.memo = (max(0, low - upto), fresh, start - upto, (max(0, run_start - upto), max(0, run_end - upto)))
         elif self.memo is not None:
             raise AssertionError("a value is being read")
+
+    def _forget_failures(self, upto: int) -> None:
+        """What failed before ``upto`` is nothing against what fails behind it."""
+        if self.farthest < upto:
+            self.farthest, self.failed = 0, []
+        else:
+            self.farthest -= upto
 
     # -- scopes and frames -------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from chatpeg import ParseError
+from chatpeg.grammar import Grammar
+from chatpeg.loader import load_text
 from hypothesis import given
 from hypothesis import strategies as st
 from replay import (
@@ -137,3 +139,45 @@ def is_subsequence(part: str, text: str) -> bool:
     """Whether `part` is `text` with some characters left out."""
     rest = iter(text)
     return all(character in rest for character in part)
+
+
+LOOKED_AT = {
+    # A delimiter that is blank itself: what is held back may be its beginning, and is no mere run of blanks.
+    "blank": (
+        (
+            'response = text (call text)*\ntext = content:until(call / "\\n\\n")\n'
+            'call = ws "<c>" ^ tool_call:(name:TOOL_NAME ";") ">"\nws = [ \\n]*'
+        ),
+        ["<[c\n\n> a", " <<\n\n/c>", "a\n <c>f;>b", "\n\n", "a\n\n<c>f;>\n"],
+    ),
+    # What a loop's end expected is nothing against what is expected further on.
+    "loop": (
+        (
+            "response = (call / text (call text)*) !.\ntext = content:until(call)\n"
+            'call = [ ]* "<c" ^ tool_call:("f:" name:TOOL_NAME "\\n" arguments:argument* "<e>" ("[/C]" / tolerate("")))\n'
+            'argument = "<p=" key:[a-z]+ ">" value:(text:until("</p>")) "</p>"'
+        ),
+        [" <cf:f\n<p=a></p><e>[/C]1x y<cf:f\n<e>", "<cf:f\n<e>x<c", " <cf:f\n<p=a>v</p>Z<e>b"],
+    ),
+    # A stop string that begins as a delimiter does.
+    "stop": (
+        (
+            '%stop "<c" "<|end|>"\nresponse = text (call text)*\ntext = content:until(call)\n'
+            'call = [ \\n]* "<c>" ^ tool_call:(name:TOOL_NAME ";") ">"'
+        ),
+        ["Hi <c", "Hi <c>f;>", "a <|en", "a <|end|>", "a < b <c>f;> <|end|><c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name, text", [(name, text) for name, (_, texts) in LOOKED_AT.items() for text in texts])
+def test_reading_the_message_changes_nothing(name: str, text: str) -> None:
+    made = Grammar(load_text(LOOKED_AT[name][0]))
+    whole = replay(made, [text], "")
+    for at in range(len(text) + 1):
+        for chunks in ([text[:at], text[at:]], [text[:at], *text[at:]], [*text[:at], text[at:]]):
+            for snapshots in (False, True):
+                replayed = replay(made, chunks, "", snapshots=snapshots)
+                assert repr(replayed.events) == repr(whole.events), chunks
+                assert repr(replayed.final) == repr(whole.final), chunks
+    assert repr(made.parse(text)) == repr(whole.final)
