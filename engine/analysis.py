@@ -221,6 +221,8 @@ class _Walk:
                 assert_never(place.node)
 
     def items(self, place: Place, items: tuple[Expression, ...], after: Continuation) -> Iterator[Place]:
+        if not items:
+            return
         rest = [after]
         for item in reversed(items[1:]):
             rest.append((item, rest[-1]))

@@ -20,6 +20,8 @@ _SILENT = frozenset((op.ENTER, op.EXIT, op.OPEN, op.CLOSE, op.COMMIT, op.MARK, o
 """Instructions that read nothing and cannot fail."""
 _NOT_LOGGED = frozenset((op.COMMIT, op.POP, op.SETTLE, op.CHOICE, op.TEST))
 """Instructions of which the log says nothing."""
+_FREE = frozenset((op.JUMP, op.POP, op.SETTLE))
+"""Instructions that cost next to nothing: a chain for their sake is no gain."""
 _BRANCHES = frozenset((op.TEST, op.CHOICE))
 """Instructions behind which one of several ways begins."""
 
@@ -89,9 +91,9 @@ def _in_predicates(code: tuple[Instruction, ...]) -> set[int]:
     return inside
 
 
-def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ...], int, int, str] | None:
-    """The links of the chain from ``head``, how many characters must follow it, where it leads, and the text it begins
-    with if its first instruction says that; None if it is short.
+def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ...], int, int, str, bool] | None:
+    """The links of the chain from ``head``, how many characters must follow it, where it leads, the text it begins with
+    if its first instruction says that, and whether it is logged; None if it is short.
     """
     links: list[Link] = []
     slack, pc, size = 1, head, 0
@@ -103,7 +105,9 @@ def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ..
         again = _round(program, loops, pc, head) if size < _LONGEST else None
         if again is None:
             short = size < 3 or not any(link.steps for link in links)
-            return None if short else (tuple(links), slack, pc, _lead(program.code[head]))
+            return (
+                None if short else (tuple(links), slack, pc, _lead(program.code[head]), any(link.log for link in links))
+            )
         links += again.link(program.code[pc][1])
         slack, size = max(slack, again.slack), size + again.size
         writer = _Writer(program.code, program.names, loops, effects=[(op.TEST, pc, 0)])
@@ -158,7 +162,7 @@ class _Writer:
                 break
             seen.add(pc)
             pc = after
-        self.size = len(seen)
+        self.size = sum(self.code[one][0] not in _FREE for one in seen)
         return pc
 
     def link(self, literal: str) -> list[Link]:

@@ -50,7 +50,7 @@ class Compiler(Markup):
         """Where the machine goes on, behind what it recovered, when ``site`` is the scope that failed."""
         if site.closers:
             texts = dict.fromkeys((*site.closers, *site.openers))
-            search = Search.of([Opening(frozenset(), 0, text) for text in texts])
+            search = Search.of([Opening(frozenset(), 0, text) for text in texts], longest=True)
             self.emit(op.SKIP, search, site.closers)
         self.emit(op.RECOVERED, site)
         self.emit(op.JUMP, exit_)

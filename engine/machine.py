@@ -29,6 +29,7 @@ from .program import (
     JSON,
     JUMP,
     LIT,
+    LOG_CHAIN,
     LOG_CLOSE,
     LOG_FRAME,
     LOG_FRAME_END,
@@ -82,13 +83,14 @@ class Machine(Shortcuts):
             instruction = code[pc]
             what = instruction[0]
             if what == CHAIN:
-                _, links, slack, target, lead, instruction = instruction
+                _, links, slack, target, lead, logs, instruction = instruction
                 if pos < size and text.startswith(lead, pos):
                     read = self._along(links, text, pos, at_end)
-                    if read is not None and (at_end or read[1] + slack <= size):
-                        noted, end = read
-                        scopes = self._note(noted, pos, calls, scopes, barrier)
-                        pos = end
+                    if read is not None and (at_end or read.end + slack <= size):
+                        scopes = self._note(read, pos, calls, scopes, barrier)
+                        if logs:
+                            log.append((LOG_CHAIN, read.noted, pos))
+                        pos = read.end
                         pc = target
                         continue
                 what = instruction[0]

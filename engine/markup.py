@@ -118,4 +118,6 @@ class Markup(Terminals):
     def spelling(self, node: Label) -> str:
         """The dialect of a label's text: that of the file which says it, or which says the name it holds."""
         items = flat(node.item, self.rules)
+        if len(items) == 1 and isinstance(items[0], Terminal) and items[0].name == "JSON_VALUE":
+            return "json"
         return items[0].dialect if len(items) == 1 and isinstance(items[0], Terminal) else self.dialect

@@ -52,7 +52,7 @@ RECOVERED = 32   # site
 ACCEPT = 33      # -                   the start rule has matched
 REST = 34        # -                   the text went on behind it: all of it is recovered
 TAKE = 35        # label, dialect, how, what, then, target  try a whole label at once, else take it bit by bit
-CHAIN = 36       # links, slack, target, lead, first  try a run of instructions at once, else the first of them
+CHAIN = 36       # links, slack, target, lead, logs, first  try a run of instructions at once, else the first of them
 # fmt: on
 
 # fmt: off
@@ -155,7 +155,7 @@ def show(instruction: Instruction) -> str:
     code, *arguments = instruction
     assert isinstance(code, int)
     if code == CHAIN:
-        links, _, target, _, first = arguments
+        links, _, target, _, _, first = arguments
         return f"CHAIN {' '.join(map(_show_argument, links))} {target}, or {show(first)}"
     return " ".join([NAMES[code], *map(_show_argument, arguments)])
 

@@ -167,9 +167,6 @@ class Regions:
         """A label that was read at once."""
         call = self._call
         if call is None or self._call_closed:
-            if call is None and start == end and self._region is None:
-                self._frames[-1].mark = start + base
-                return
             self._open(label, dialect, start, text, base)
             self._close(label, end, text, base)
             return

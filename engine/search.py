@@ -56,8 +56,11 @@ class Search:
     _held_most: int | None
 
     @staticmethod
-    def of(openings: list[Opening]) -> Search:
-        literals = _shortest(tuple(dict.fromkeys(opening.literal for opening in openings)))
+    def of(openings: list[Opening], *, longest: bool = False) -> Search:
+        """``longest``: which literal it is counts, so those that begin with another are told from it."""
+        literals = tuple(dict.fromkeys(opening.literal for opening in openings))
+        if not longest:
+            literals = _shortest(literals)
         runs = tuple(dict.fromkeys((opening.blanks, opening.most) for opening in openings if opening.blanks))
         anchor = _anchor(literals) if len(literals) > 1 else ""
         behind = sorted(((literal.find(anchor), literal) for literal in literals), reverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .captures import Captures
 from .jsonscan import whole_value
@@ -16,7 +16,6 @@ from .program import (
     COMMIT,
     ENTER,
     EXIT,
-    LOG_CHAIN,
     OPEN,
     SCAN,
     TAKE,
@@ -30,13 +29,22 @@ Noted = tuple[Link, list[tuple[int, int]], int, list[object]]
 """A link that was read: the spans its steps gave, how a value was taken, and the identities of the scopes it entered."""
 
 
+class Read(NamedTuple):
+    """What a chain read: its links, where they end, and the tool and the key at hand behind them."""
+
+    noted: list[Noted]
+    end: int
+    tool: str
+    key: str
+
+
 class Shortcuts(Captures):
     """A parse that can take more than one instruction at a time."""
 
     # -- chains ------------------------------------------------------------------------------------------------------
 
-    def _along(self, links: tuple[Link, ...], text: str, pos: int, at_end: bool) -> tuple[list[Noted], int] | None:
-        """What the links of a chain read from ``pos`` on, and where they end; None if that is not what stands there."""
+    def _along(self, links: tuple[Link, ...], text: str, pos: int, at_end: bool) -> Read | None:
+        """What the links of a chain read from ``pos`` on; None if that is not what stands there."""
         names, tool, key = self.names, self.tool, self.key
         noted: list[Noted] = []
         for link in links:
@@ -81,12 +89,14 @@ class Shortcuts(Captures):
                 noted.append((link, spans, taken, []))
                 if not literal:
                     break
-        self.tool, self.key = tool, key
-        return noted, pos
+            if literal and len(text) - pos < len(literal) and literal.startswith(text[pos:]):
+                return None  # Whether it goes round once more is not settled, or the text ends in its literal.
+        return Read(noted, pos, tool, key)
 
-    def _note(self, noted: list[Noted], pos: int, calls: Any, scopes: Scope | None, barrier: int) -> Scope | None:
+    def _note(self, read: Read, pos: int, calls: Any, scopes: Scope | None, barrier: int) -> Scope | None:
         """Do what the instructions of a chain from ``pos`` do besides reading; the scopes behind it."""
         choices = self.choices
+        noted, _, self.tool, self.key = read
         for (_, _, state, _), spans, _, entered in noted:
             for what, value, span in state:
                 if what == COMMIT:
@@ -112,7 +122,6 @@ class Shortcuts(Captures):
                     choices.append((value, pos, len(self.log), calls, scopes, barrier))
                 elif choices and choices[-1][0] == value and choices[-1][3] is calls:
                     choices.pop()
-        self.log.append((LOG_CHAIN, noted, pos))
         return scopes
 
     # -- labels ------------------------------------------------------------------------------------------------------

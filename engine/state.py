@@ -171,6 +171,8 @@ class State:
     def _recover(self, scopes: Scope | None, pos: int, size: int, at_end: bool) -> tuple[int, int, Any, Scope | None]:
         """Give the scope up; where the machine goes on. The log says from where to where it failed and why."""
         scope = _failing(scopes)
+        while at_end and scope is not None and scope.start - self.base >= size:
+            scope = _failing(scope.parent)  # One that began where the input ends would begin there again and again.
         self._leave(scopes, scope)
         site = self.program.start if scope is None else scope.site
         start = 0 if scope is None else scope.start

@@ -209,7 +209,9 @@ class Terminals(Settling):
             self.terminal(node, op.SET, re.compile(r"[^\W\d]").match)
             self.emit(op.SPAN, re.compile(r"\w*+").match)
             return
-        found = openings(Sequence(tuple(listed(k)), node.span), self.rules)
+        # As in a fused pattern, the literal behind it ends it, not what follows that.
+        ends = k[0] if k is not None and isinstance(k[0], Literal) and k[0].text else None
+        found = openings(ends or Sequence(tuple(listed(k)), node.span), self.rules)
         self.emit(op.UNTIL, Search.of(found), None, done := Target(), Target(), None)
         self.place(done)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import pytest
@@ -181,3 +182,101 @@ def test_reading_the_message_changes_nothing(name: str, text: str) -> None:
                 assert repr(replayed.events) == repr(whole.events), chunks
                 assert repr(replayed.final) == repr(whole.final), chunks
     assert repr(made.parse(text)) == repr(whole.final)
+
+
+STRINGS = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}, "ab": {"type": "boolean"}, "b": {"type": "string"}},
+}
+FOO = [{"type": "function", "function": {"name": name, "parameters": STRINGS}} for name in ("foo", "f")]
+SPLIT = {
+    # The text may end, or be split, inside the literal that says whether a loop goes round once more.
+    "begun": (
+        """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* close) "</c>"
+        argument = "<parameter=" key:PARAM_NAME ">" value:(text:until("</p>")) "</p>"
+        close    = "<" ("/f>" / drop("x") ">")
+        """,
+        ["<c><f=x><parameter=k>v</p><parameter=l>w</p></f></c>", "<c><f=x><par", "<c><f=x><parameter=k>v</p><param"],
+    ),
+    # A chain that is read and then refused leaves no key behind.
+    "key": (
+        """
+        response = text call*
+        text     = content:until(call)
+        argument = "<a" &[a-z] key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+        call     = "[C]" ^ tool_call:("{" name:TOOL_NAME " " arguments:argument+ ("</f>" / "<e" id:[0-9]+ ">")) ("</c>" / tolerate(""))
+        """,
+        ["[C]{foo <ad>1</p><aa>></p><e2></c>", "[C]{foo <aa>1</p><ab>true</p></f>"],
+    ),
+    # A value that is always JSON is no text, whatever its schema says.
+    "json": (
+        """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:JSON_VALUE "</p>"
+        """,
+        ["x<c><f=f><p=b>12</p></f></c>", 'x<c><f=f><p=b>"1"</p></f></c>'],
+    ),
+    # An empty thought is read, and what is recovered begins behind it.
+    "empty": (
+        """
+        response = think? text (call text)* !.
+        text     = content:until(call)
+        think    = "<t>" reasoning:until([\\n]* "</t>") "</t>" [\\n]*
+        call     = "<c>" &"a" ^ tool_call:(name:TOOL_NAME ";")
+        """,
+        ["<t></t><c>fo", "<t></t>x", "<t>a</t><c>af;"],
+    ),
+    # Recovery waits for a closer that begins as the opener does.
+    "closer": (
+        """
+        response = think? text (call text)* !.
+        text     = content:until(call)
+        think    = "<" ^ reasoning:until("</" / "<c>") ("</" / !. / &call)
+        call     = "<c>" ^ tool_call:("zz" name:TOOL_NAME ";") "</f>"
+        """,
+        ["<a<c>zz</f>", "<a<c>zz<", "<a<c>zz</f>b"],
+    ),
+    # A rule that is sure of itself before it has read anything does not recover nothing for ever.
+    "sure": (
+        """
+        response = x*
+        x        = "<b>"? ^ "<a>" content:until("</a>") "</a>"
+        """,
+        ["<a>b</a>", "<b><a>b</a>", "<a>b", "x"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name, text", [(name, text) for name, (_, texts) in SPLIT.items() for text in texts])
+@pytest.mark.parametrize("tool_calls", ["whole", "incremental"])
+def test_small_grammars(name: str, text: str, tool_calls: str) -> None:
+    made = Grammar(load_text(textwrap.dedent(SPLIT[name][0]).lstrip()))
+    chat = made.bind(tools=FOO, unknown_tools="call", tool_calls=tool_calls)
+    whole = replay(chat, [text], "")
+    assert repr(chat.parse(text, prompt="")) == repr(whole.final)
+    for chunks in ([*text], *([text[:at], text[at:]] for at in range(len(text)))):
+        replayed = replay(chat, chunks, "", snapshots=True)
+        assert repr(replayed.final) == repr(whole.final), chunks
+        if tool_calls == "whole":
+            assert repr(replayed.events) == repr(whole.events), chunks
+        else:
+            assert_argument_deltas_sum_up(replayed)
+
+
+KEYS = '<minimax:tool_call>\n<invoke name="f">\n<parameter name={}>1</parameter>\n</invoke>\n</minimax:tool_call>'
+
+
+@pytest.mark.parametrize("key", ['"b"', '"b" ', '"q"\'', '"b', '"b"x', "'b'", "b"])
+@pytest.mark.parametrize("cut", [None, 58])
+def test_where_a_key_ends(key: str, cut: int | None) -> None:
+    text = KEYS.format(key)[:cut]
+    chat = grammar("minimax-m2").bind(tools=FOO)
+    whole = replay(chat, [text], "")
+    assert repr(chat.parse(text, prompt="")) == repr(whole.final)
+    for chunks in ([*text], *([text[:at], text[at:]] for at in range(len(text)))):
+        assert repr(replay(chat, chunks, "").events) == repr(whole.events)

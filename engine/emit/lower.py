@@ -330,7 +330,9 @@ class Lowering(Parameters):
     def ends(self, k: Continuation) -> list[str]:
         """The texts that end what stands before ``k``."""
         if id(k) not in self._ends:
-            found = beginnings.of(k, self.known.written, None, bool) or ()
+            # As the machine has it: the literal behind it, not what follows that.
+            first = k[0] if k is not None and isinstance(k[0], Literal) else None
+            found = (first.text,) if first and first.text else beginnings.of(k, self.known.written, None, bool) or ()
             self._ends[id(k)] = (k, [text for text in found if text and text != beginnings.END])
         return self._ends[id(k)][1]
 
