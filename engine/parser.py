@@ -228,9 +228,11 @@ class Parser:
         sent = regions.growing
         if search is None or sent is None or (self._stops is not None and self._stops.held):
             return None
+        if machine.pos or search.bounded or len(machine.text) > _MOST_HELD:
+            return None
         both, held = self._setup.with_stops(search), machine.text
         cut, begun, _ = both.hold(held, 0, 0)
-        if machine.pos or search.bounded or cut or len(held) > _MOST_HELD:
+        if cut:
             return None
         firsts, blanks = both.firsts, "".join(search.held_blanks)
         return Plain(sent[0], firsts if len(firsts) == 1 else "", frozenset(firsts), blanks, both, held, begun, [])
