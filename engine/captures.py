@@ -48,7 +48,7 @@ class Captures(State):
 
     def _name(self, slot: int, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of the tool name at ``pos``; -1: there is none; -2: more text must come first."""
-        offered, shape, growing = self.names.slots[slot]
+        offered, shape, growing, _ = self.names.slots[slot]
         found = shape.match(text, pos)
         end = found.end() if found else pos
         if end == size and not at_end and end - pos < 128:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import regex
-
-from . import nodes, values
+from . import nodes
 from .chains import chained
 from .compiler import compile_program
 from .constraint import Constraint
@@ -18,10 +15,10 @@ from .errors import RequestError
 from .loader import Loaded
 from .message import Message
 from .parser import Parser, Setup
-from .program import NameSlot, Program
+from .program import Program
 from .request import Tool, read_response_format, read_tools
-from .state import Names
 from .stops import StopStrings
+from .tool_names import names_of
 
 if TYPE_CHECKING:
     from .emission import Wanted
@@ -388,47 +385,3 @@ class Chat:
             self.grammar.emitted(options.given, self.calls),
             lambda: (self.setup.program, self.setup.names),
         )
-
-
-def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
-    """What the machine must know of the tools."""
-    slots = tuple(_slot(slot, tools) for slot in program.names)
-    by_name = {tool.name: tool for tool in tools or ()}
-
-    def only_text(tool: str, key: str) -> bool:
-        found = by_name.get(tool)
-        return found is not None and found.parameter(key).types == _STRING
-
-    properties = (
-        None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
-    )
-    return Names(slots, tuple(_whole(slot, tools) for slot in program.names), only_text, properties, values.unspelled)
-
-
-def _slot(
-    slot: NameSlot, tools: tuple[Tool, ...] | None
-) -> tuple[re.Pattern[str] | None, re.Pattern[str], regex.Pattern[str] | None]:
-    shape = re.compile(f"{slot.shape}{{1,128}}+")
-    if tools is None:
-        return None, shape, None
-    spelled = _spelled(slot, tools)
-    if not spelled:
-        return re.compile("(?!)"), shape, None
-    source = f"(?:{'|'.join(map(re.escape, spelled))}){slot.follow}"
-    odd = [name for name in spelled if not shape.fullmatch(name)]
-    growing = regex.compile(f"(?>{'|'.join(map(regex.escape, odd))}{slot.follow})(?!)") if odd else None
-    return re.compile(source), shape, growing
-
-
-def _spelled(slot: NameSlot, tools: tuple[Tool, ...]) -> list[str]:
-    """The offered names as they are written in the slot, the longest first."""
-    return sorted((values.spelled(slot.dialect, tool.name) for tool in tools), key=len, reverse=True)
-
-
-def _whole(slot: NameSlot, tools: tuple[Tool, ...] | None) -> frozenset[str] | None:
-    """See `Names.whole`; none if one of them has a character that ends the others."""
-    if tools is None:
-        return None
-    spelled = _spelled(slot, tools)
-    shape = re.compile(f"{slot.shape}{{1,128}}+")
-    return frozenset(spelled) if all(map(shape.fullmatch, spelled)) else frozenset()

@@ -75,9 +75,8 @@ class Machine(Shortcuts):
         pc, pos, calls, scopes, barrier = self.pc, self.pos, self.calls, self.scopes, self.barrier
         memo, self.memo = self.memo, None
         steps = 0
-        where = (
-            -1
-        )  # Where a terminal failed, if not at `pos`: the end of the input, when more of it could have matched.
+        # Where a terminal failed, if not at `pos`: the end of the input, when more of it could have matched.
+        where = -1
         while True:
             steps += 1
             instruction = code[pc]

@@ -66,7 +66,7 @@ class Shortcuts(Captures):
                             if slot < 0:
                                 key = decoded
                                 continue
-                            whole = names.whole[slot]
+                            whole = names.slots[slot].whole
                             if whole is not None and name not in whole:
                                 return None
                             tool = decoded

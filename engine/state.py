@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
@@ -14,16 +14,27 @@ from .program import LOG_RECOVER, RETRY, UNTIL, Program, Site
 from .search import Search
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """What a request says about names: the patterns of each NAME slot, and whether a tool's property can only be a string.
+class Slot(NamedTuple):
+    """What may stand where a tool's name stands: an ``offered`` one, None if those are not known, or any of a ``shape``.
 
-    ``properties`` is None when the tools are not known. ``whole`` has the texts that are names where they fill a slot up to
-    a character that is in no name; None: any text is.
+    ``growing`` are offered names that go beyond the shape. ``whole`` has the texts that are names where they fill the slot
+    up to a character that is in no name; None: any text is.
     """
 
-    slots: tuple[tuple[re.Pattern[str] | None, re.Pattern[str], regex.Pattern[str] | None], ...]
-    whole: tuple[frozenset[str] | None, ...]
+    offered: re.Pattern[str] | None
+    shape: re.Pattern[str]
+    growing: regex.Pattern[str] | None
+    whole: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """What a request says about names: each NAME slot, and whether a tool's property can only be a string.
+
+    ``properties`` is None when the tools are not known.
+    """
+
+    slots: tuple[Slot, ...]
     only_text: Callable[[str, str], bool]
     properties: dict[str, tuple[str, ...]] | None
     decode: Any

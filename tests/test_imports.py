@@ -36,7 +36,10 @@ LAYERS = {
         "source json schema values search program machine message",
     ),
     "emit": ("emit.* emission constraint", "source notation schema values search analysis program machine"),
-    "bind": ("grammar", "source notation schema values analysis program compiler machine message parser emit"),
+    "bind": (
+        "tool_names grammar",
+        "source notation schema values analysis program compiler machine message parser emit",
+    ),
     "names": ("catalog __init__", "source notation message parser checks emit bind template template_grammar"),
     "template_grammar": ("response_template.grammar", "source notation schema message emit bind names template"),
     "template": ("response_template.*", "source json"),

@@ -479,7 +479,7 @@ def test_a_broken_value_never_yields_a_call() -> None:
 
 
 STRING_ONLY_REASON = (
-    "grammar.py names_of(): looks at the properties member alone, not at allOf, $ref, additionalProperties"
+    "tool_names.py names_of(): looks at the properties member alone, not at allOf, $ref, additionalProperties"
 )
 
 

@@ -140,7 +140,7 @@ class _Writer:
 
 
 def sequence(items: Sequence[Expr]) -> Expr:
-    """The items one after the other, neighbouring texts normal."""
+    """The items one after the other, neighbouring texts joined."""
     out: list[Expr] = []
     for item in items:
         for part in item.items if isinstance(item, Seq) else (item,):
