@@ -7,7 +7,7 @@ from typing import assert_never
 
 from . import charset
 from .analysis import Facts, Place, Rules
-from .delimiters import NoLiteral, before_commit, blank_run, openings
+from .delimiters import NoLiteral, before_commit, blank_run, name_ends, openings
 from .errors import Problem
 from .follow import Follow, Witness, witnesses
 from .loader import Loaded
@@ -37,7 +37,7 @@ from .nodes import (
     walk,
 )
 from .notation import write
-from .openings import Continuation, Openings
+from .openings import Openings, listed
 
 
 def report_delimiters_without_literal(loaded: Loaded) -> Iterator[Problem]:
@@ -136,19 +136,13 @@ def report_names_without_end(facts: Facts) -> Iterator[Problem]:
             yield _endless_name(node)
         elif node.name == "PARAM_NAME" and not place.sheltered and node.dialect != "python":
             try:
-                openings(Sequence(tuple(_listed(place.after)), node.span), facts.rules)
+                name_ends(node, listed(place.after), facts.rules)
             except NoLiteral:
                 yield _endless_name(node)
 
 
 def _endless_name(node: Terminal) -> Problem:
     return Problem(f"nothing ends this {node.name}", node.span, help="put a literal or a class behind it")
-
-
-def _listed(after: Continuation) -> Iterator[Expression]:
-    while after is not None:
-        yield after[0]
-        after = after[1]
 
 
 # Stuck: what follows a text must take on the delimiter that it stopped at

@@ -132,6 +132,16 @@ def openings(delimiter: Expression, rules: Rules) -> list[Opening]:
     return list(dict.fromkeys(found))
 
 
+def name_ends(node: Expression, behind: list[Expression], rules: Rules) -> list[Opening]:
+    """What ends the parameter's name ``node``: the literal behind it, as in a fused pattern, else how what follows begins.
+
+    Raises `NoLiteral` where nothing does.
+    """
+    if behind and isinstance(behind[0], Literal) and behind[0].text:
+        return openings(behind[0], rules)
+    return openings(Sequence(tuple(behind), node.span), rules)
+
+
 _Blanks = tuple[frozenset[str], int | None] | None
 
 

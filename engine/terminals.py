@@ -7,7 +7,7 @@ from typing import assert_never
 
 from . import charset
 from . import program as op
-from .delimiters import before_commit, openings
+from .delimiters import before_commit, name_ends, openings
 from .nodes import (
     And,
     Any,
@@ -209,9 +209,7 @@ class Terminals(Settling):
             self.terminal(node, op.SET, re.compile(r"[^\W\d]").match)
             self.emit(op.SPAN, re.compile(r"\w*+").match)
             return
-        # As in a fused pattern, the literal behind it ends it, not what follows that.
-        ends = k[0] if k is not None and isinstance(k[0], Literal) and k[0].text else None
-        found = openings(ends or Sequence(tuple(listed(k)), node.span), self.rules)
+        found = name_ends(node, listed(k), self.rules)
         self.emit(op.UNTIL, Search.of(found), None, done := Target(), Target(), None)
         self.place(done)
 
