@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from . import program as op
+from .chain_code import Chain
 from .program import Instruction, Link, NameSlot, Program
 
 _LONGEST = 32
@@ -44,7 +45,7 @@ def chained(program: Program) -> Program:
             continue  # It would be tried twice.
         chain = _chain(program, loops, head)
         if chain is not None:
-            code[head] = (op.CHAIN, *chain, program.code[head])
+            code[head] = (op.CHAIN, chain, program.code[head])
     return replace(program, code=tuple(code))
 
 
@@ -91,10 +92,8 @@ def _in_predicates(code: tuple[Instruction, ...]) -> set[int]:
     return inside
 
 
-def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ...], int, int, str, bool] | None:
-    """The links of the chain from ``head``, how many characters must follow it, where it leads, the text it begins with
-    if its first instruction says that, and whether it is logged; None if it is short.
-    """
+def _chain(program: Program, loops: set[int], head: int) -> Chain | None:
+    """The chain from ``head``; None if it is short."""
     links: list[Link] = []
     slack, pc, size = 1, head, 0
     writer = _Writer(program.code, program.names, loops)
@@ -105,9 +104,7 @@ def _chain(program: Program, loops: set[int], head: int) -> tuple[tuple[Link, ..
         again = _round(program, loops, pc, head) if size < _LONGEST else None
         if again is None:
             short = size < 3 or not any(link.steps for link in links)
-            return (
-                None if short else (tuple(links), slack, pc, _lead(program.code[head]), any(link.log for link in links))
-            )
+            return None if short else Chain(tuple(links), slack, pc, _lead(program.code[head]))
         links += again.link(program.code[pc][1])
         slack, size = max(slack, again.slack), size + again.size
         writer = _Writer(program.code, program.names, loops, effects=[(op.TEST, pc, 0)])

@@ -82,15 +82,16 @@ class Machine(Shortcuts):
             instruction = code[pc]
             what = instruction[0]
             if what == CHAIN:
-                _, links, slack, target, lead, logs, instruction = instruction
-                if pos < size and text.startswith(lead, pos):
-                    read = self._along(links, text, pos, at_end)
-                    if read is not None and (at_end or read.end + slack <= size):
-                        scopes = self._note(read, pos, calls, scopes, barrier)
-                        if logs:
-                            log.append((LOG_CHAIN, read.noted, pos))
-                        pos = read.end
-                        pc = target
+                _, chain, instruction = instruction
+                if pos < size and text.startswith(chain.lead, pos):
+                    read = chain.read(self, text, pos, at_end)
+                    if read is not None and (at_end or read[0] + chain.slack <= size):
+                        end, kept = read
+                        scopes = chain.note(self, kept, pos, calls, scopes, barrier)
+                        if chain.logs:
+                            log.append((LOG_CHAIN, (chain, kept), pos))
+                        pos = end
+                        pc = chain.target
                         continue
                 what = instruction[0]
             if what == SCAN:
@@ -143,14 +144,14 @@ class Machine(Shortcuts):
                 site = instruction[1]
                 entered: object = (site, pos)
                 if site.scope:
-                    scopes = self._enter(site, pos, calls, scopes, barrier)
+                    scopes = self.enter(site, pos, calls, scopes, barrier)
                     entered = scopes.identity
                 log.append((LOG_FRAME, entered, pos))
                 pc += 1
                 continue
             elif what == EXIT:
                 if instruction[1].scope:
-                    scopes = self._exit(scopes, barrier)
+                    scopes = self.exit(scopes, barrier)
                 log.append((LOG_FRAME_END, instruction[1], pos))
                 pc += 1
                 continue
@@ -211,7 +212,7 @@ class Machine(Shortcuts):
                         break
                     where = size
                 if barrier == 0:
-                    self._missed(where, pc)
+                    self.missed(where, pc)
                 where = -1
                 pc = instruction[3]
                 continue
@@ -264,7 +265,7 @@ class Machine(Shortcuts):
                 pc += 1
                 continue
             elif what == TYPED:
-                pc = instruction[1] if names.only_text(self.tool, self.key) else pc + 1
+                pc = instruction[1] if names.only_text[self.tool, self.key] else pc + 1
                 continue
             elif what == NAME:
                 end = self._name(instruction[1], text, pos, size, at_end)
@@ -378,7 +379,7 @@ class Machine(Shortcuts):
                 raise AssertionError(show(instruction))
             # The instruction failed: take the newest open choice, or recover.
             if barrier == 0:
-                self._missed(pos if where < 0 else where, pc)
+                self.missed(pos if where < 0 else where, pc)
             where = -1
             if choices:
                 left = scopes

@@ -52,7 +52,7 @@ RECOVERED = 32   # site
 ACCEPT = 33      # -                   the start rule has matched
 REST = 34        # -                   the text went on behind it: all of it is recovered
 TAKE = 35        # label, dialect, how, what, then, target  try a whole label at once, else take it bit by bit
-CHAIN = 36       # links, slack, target, lead, logs, first  try a run of instructions at once, else the first of them
+CHAIN = 36       # chain, first        try a run of instructions at once, else the first of them
 # fmt: on
 
 # fmt: off
@@ -95,18 +95,21 @@ class Site:
         return self.recovers[0]
 
 
+Effect = tuple[int, Any, int]
+"""What an instruction of a link does besides reading: itself, its argument, the index of the span where it stands."""
+
+
 class Link(NamedTuple):
     """A part of a chain: what it reads, once, or for as long as ``literal`` stands there; what to do then.
 
     ``steps`` are (SCAN, match, which of its groups are names or keys) or how a label is taken, and each gives spans.
-    ``state`` and ``log`` are (instruction, its argument, index of the span where it stands) for the machine and for
-    who reads its log.
+    ``state`` is for the machine, ``log`` for who reads its log.
     """
 
     literal: str
     steps: tuple[tuple[int, Any, Any], ...]
-    state: tuple[tuple[int, Any, int], ...]
-    log: tuple[tuple[int, Any, int], ...]
+    state: tuple[Effect, ...]
+    log: tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +158,8 @@ def show(instruction: Instruction) -> str:
     code, *arguments = instruction
     assert isinstance(code, int)
     if code == CHAIN:
-        links, _, target, _, _, first = arguments
-        return f"CHAIN {' '.join(map(_show_argument, links))} {target}, or {show(first)}"
+        chain, first = arguments
+        return f"CHAIN {' '.join(map(_show_argument, chain.links))} {chain.target}, or {show(first)}"
     return " ".join([NAMES[code], *map(_show_argument, arguments)])
 
 

@@ -18,7 +18,7 @@ from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .frames import Frame, Recovery, Region
 from .message import Malformed, Message, Span, ToolCall
 from .request import Tool
-from .shortcuts import Noted
+from .program import Site
 from .state import LogEntry, Scope
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -61,20 +61,21 @@ class Regions:
         for index in range(first, count):
             kind, what, pos = log[index]
             if kind == op.LOG_CHAIN:
-                self._chain(what, text, base)
+                chain, kept = what
+                chain.tell(self, kept, text, base)
             elif kind == op.LOG_SPAN:
                 label, dialect, start, how = what
-                self._span(label, dialect, how, start, pos, text, base)
+                self.span(label, dialect, how, start, pos, text, base)
             elif kind == op.LOG_OPEN:
-                self._open(what[0], what[1], pos, text, base)
+                self.open(what[0], what[1], pos, text, base)
             elif kind == op.LOG_CLOSE:
-                self._close(what, pos, text, base)
+                self.close(what, pos, text, base)
             elif kind == op.LOG_FRAME:
                 self._frames.append(Frame(what[0], what, pos + base, pos + base))
             elif kind == op.LOG_FRAME_END:
-                self._frame_end(pos + base, text, base)
+                self.exit(pos + base, text, base)
             elif kind == op.LOG_MARK:
-                self._mark(what, pos, text, base)
+                self.mark(what, pos, text, base)
             elif kind == op.LOG_RECOVER:
                 self._recover(what, pos, text, base)
             else:
@@ -84,37 +85,13 @@ class Regions:
         elif self._region is not None and self._region.closed_at < 0:
             self._grow(self._region, text, base, upto + base)
 
-    def _chain(self, noted: list[Noted], text: str, base: int) -> None:
-        """What the instructions of a chain would have logged one by one."""
-        for (_, _, _, effects), spans, taken, entered in noted:
-            scopes = iter(entered)
-            for what, value, span in effects:
-                pos, end = spans[span]
-                if what == op.TAKE or what == op.SCAN:  # noqa: PLR1714 - `in` would build a tuple each time
-                    if pos < 0:  # Its alternative is not the one that was read.
-                        continue
-                    label, dialect, how = value
-                    if how == op.BY_VALUE:
-                        how = taken
-                    if self._call is None or self._call_closed or label == "name":
-                        self._span(label, dialect, how, pos, end, text, base)
-                    elif self._call_error is None:
-                        try:
-                            self._call.read_span(label, dialect, text[pos:end], pos + base, how)
-                        except DecodeError as error:
-                            self._call_error = error
-                elif what == op.OPEN:
-                    self._open(value[0], value[1], pos, text, base)
-                elif what == op.CLOSE:
-                    self._close(value[0], pos, text, base)
-                elif what == op.ENTER:
-                    self._frames.append(Frame(value, next(scopes) if value.scope else None, pos + base, pos + base))
-                elif what == op.EXIT:
-                    self._frame_end(pos + base, text, base)
-                else:
-                    self._mark(value, pos, text, base)
+    # -- rule instances and labels -----------------------------------------------------------------------------------
 
-    def _open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:
+    def enter(self, site: Site, scope: object, pos: int) -> None:
+        """A rule instance begins."""
+        self._frames.append(Frame(site, scope, pos, pos))
+
+    def open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:
         pos += base
         if self._call is not None and self._call_closed:
             self._end_call(self._frames[-1], pos, text, base)
@@ -139,7 +116,7 @@ class Regions:
             self._region = Region(label, frame.mark, pos)
         frame.mark = pos
 
-    def _close(self, label: str, pos: int, text: str, base: int) -> None:
+    def close(self, label: str, pos: int, text: str, base: int) -> None:
         if self._call is not None:
             if label == "tool_call":
                 self._frames[-1].mark = pos + base
@@ -161,14 +138,14 @@ class Regions:
             frame = self._frames[-1]
             frame.start = frame.mark = pos
 
-    def _span(  # noqa: PLR0917 - called for every label, where keywords cost
+    def span(  # noqa: PLR0917 - called for every label, where keywords cost
         self, label: str, dialect: str, how: int, start: int, end: int, text: str, base: int
     ) -> None:
         """A label that was read at once."""
         call = self._call
         if call is None or self._call_closed:
-            self._open(label, dialect, start, text, base)
-            self._close(label, end, text, base)
+            self.open(label, dialect, start, text, base)
+            self.close(label, end, text, base)
             return
         if self._call_error is None:
             try:
@@ -190,7 +167,7 @@ class Regions:
             self._stream = ArgumentStream()
         self.events.append(RegionOpen("tool_call", frame.start, frame.mark, dict(self._call.captures)))
 
-    def _mark(self, what: str, pos: int, text: str, base: int) -> None:
+    def mark(self, what: str, pos: int, text: str, base: int) -> None:
         if what == op.TOLERATED:
             self._refuse(ParseError("not as the format writes it (read leniently)", pos + base))
         elif what == op.DROP_OPEN:
@@ -242,7 +219,7 @@ class Regions:
             at = region.closed_at if region.closed_at >= 0 else upto
             self.events.append(RegionClose(region.label, at, upto, "".join(region.parts)))
 
-    def _frame_end(self, pos: int, text: str, base: int) -> None:
+    def exit(self, pos: int, text: str, base: int) -> None:
         if not self._frames:
             return
         frame = self._frames.pop()

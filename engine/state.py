@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ class Names:
     """
 
     slots: tuple[Slot, ...]
-    only_text: Callable[[str, str], bool]
+    only_text: Mapping[tuple[str, str], bool]
     properties: dict[str, tuple[str, ...]] | None
     decode: Any
 
@@ -153,7 +153,7 @@ class State:
 
     # -- scopes and frames -------------------------------------------------------------------------------------------
 
-    def _enter(self, site: Site, pos: int, calls: Any, scopes: Scope | None, barrier: int) -> Scope:
+    def enter(self, site: Site, pos: int, calls: Any, scopes: Scope | None, barrier: int) -> Scope:
         """A scope begins at ``pos``; what is open in it."""
         scope = Scope((site, pos), site, pos + self.base, calls, scopes)
         if not barrier:
@@ -162,14 +162,14 @@ class State:
             self.failed = []
         return scope
 
-    def _exit(self, scopes: Scope | None, barrier: int) -> Scope | None:
+    def exit(self, scopes: Scope | None, barrier: int) -> Scope | None:
         """The innermost scope has matched; what is open around it."""
         assert scopes is not None
         if scopes.farthest > self.farthest + self.base and not barrier:
             self.farthest, self.failed = scopes.farthest - self.base, scopes.failed
         return scopes.parent
 
-    def _missed(self, where: int, pc: int) -> None:
+    def missed(self, where: int, pc: int) -> None:
         """A terminal, outside predicates, failed."""
         if where > self.farthest:
             self.farthest = where

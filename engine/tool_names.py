@@ -14,23 +14,33 @@ from .state import Names, Slot
 _STRING = frozenset(("string",))
 
 
+class _OnlyText(dict[tuple[str, str], bool]):
+    """Whether a tool's property can only be a string, looked up once for each that a schema names."""
+
+    def __init__(self, tools: dict[str, Tool]) -> None:
+        self._tools = tools
+
+    def __missing__(self, place: tuple[str, str]) -> bool:
+        tool = self._tools.get(place[0])
+        only = tool is not None and tool.parameter(place[1]).types == _STRING
+        if tool is not None and place[1] in tool.names:
+            self[place] = only
+        return only
+
+
 def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
     """What the machine must know of the tools; None: it is not known which were offered.
 
     >>> import chatpeg
-    >>> names_of(chatpeg.load("hermes").program, ()).only_text("f", "a")
+    >>> names_of(chatpeg.load("hermes").program, ()).only_text["f", "a"]
     False
     """
     by_name = {tool.name: tool for tool in tools or ()}
 
-    def only_text(tool: str, key: str) -> bool:
-        found = by_name.get(tool)
-        return found is not None and found.parameter(key).types == _STRING
-
     properties = (
         None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
     )
-    return Names(tuple(_slot(slot, tools) for slot in program.names), only_text, properties, values.unspelled)
+    return Names(tuple(_slot(slot, tools) for slot in program.names), _OnlyText(by_name), properties, values.unspelled)
 
 
 def _slot(slot: NameSlot, tools: tuple[Tool, ...] | None) -> Slot:

@@ -1,0 +1,364 @@
+"""A chain as three Python functions, written out: nothing is looked up while they run (as dataclasses write `__init__`).
+
+Their text holds no word of a grammar: what comes from one is a constant, a name in the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, NamedTuple
+
+from . import program as op
+from .jsonscan import whole_value
+from .program import Effect, Link
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A straight run of instructions: its links, how many characters must follow it, and where it leads.
+
+    ``lead`` is the text that it begins with, if its first instruction says so.
+    """
+
+    links: tuple[Link, ...]
+    slack: int
+    target: int
+    lead: str
+
+    @functools.cached_property
+    def logs(self) -> bool:
+        """Whether the log says anything of it."""
+        return any(link.log for link in self.links)
+
+    @functools.cached_property
+    def read(self) -> Callable[..., tuple[int, tuple[Any, ...]] | None]:
+        """``(machine, text, pos, at_end)``: where the chain ends, and what was read; None if that does not stand there."""
+        return self._functions["read"]  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def note(self) -> Callable[..., Any]:
+        """``(machine, kept, pos, calls, scopes, barrier)``: what else its instructions do; the scopes behind it."""
+        return self._functions["note"]  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def tell(self) -> Callable[..., None]:
+        """``(regions, kept, text, base)``: what its instructions would have logged one by one."""
+        return self._functions["tell"]  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def _functions(self) -> dict[str, Any]:
+        writer = _Writer(self.links)
+        code = _compiled(writer.source())
+        namespace = {"whole_value": whole_value, **writer.constants}
+        exec(code, namespace)  # noqa: S102 - a text of our own words
+        return namespace
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(source: str) -> CodeType:
+    """The code of a text; chains of one shape have the same."""
+    name = f"<chatpeg chain {_compiled.cache_info().misses}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # For tracebacks.
+    return compile(source, name, "exec")
+
+
+_ABOUT_SCOPES = frozenset((op.ENTER, op.EXIT, op.COMMIT, op.OPEN))
+
+
+class _Place(NamedTuple):
+    """A span of a link, as expressions, and the variable that they need."""
+
+    start: str
+    end: str
+    variables: tuple[str, ...]
+
+
+def _places(link: Link, number: int) -> list[_Place]:
+    """The spans of a link, in the order in which its steps give them."""
+    places = [_Place(f"start{number}", f"start{number}", (f"start{number}",))]
+    for step, (how, what, _) in enumerate(link.steps):
+        name = f"{number}_{step}"
+        if how == op.SCAN:
+            groups = what.__self__.groups
+            places += [_Place(f"at{name}[{n}][0]", f"at{name}[{n}][1]", (f"at{name}",)) for n in range(groups + 1)]
+        else:
+            how_taken = (f"how{name}",) if how == op.BY_VALUE else ()
+            places.append(_Place(f"from{name}", f"to{name}", (f"from{name}", f"to{name}", *how_taken)))
+    return places
+
+
+class _Writer:
+    """Writes the functions of a chain.
+
+    ``inner`` are the effects of scopes that end in the chain, and those on them: what gives up a scope never sees one.
+    """
+
+    def __init__(self, links: tuple[Link, ...]) -> None:
+        self.constants: dict[str, object] = {}
+        self._lines: list[str] = []
+        self._depth = 0
+        self._links = links
+        self._places = [_places(link, number) for number, link in enumerate(links)]
+        self._kept = [
+            sorted({name for _, _, at in (*link.state, *link.log) for name in places[at].variables})
+            for link, places in zip(links, self._places, strict=True)
+        ]
+        self._inner = _inner(links)
+        steps = [step for link in links for step in link.steps]
+        self._sets = any(how == op.SCAN and known for how, _, known in steps)
+        self._asks = any(how == op.BY_VALUE for how, _, _ in steps)
+        self._enters = any(
+            what == op.ENTER and (number, index) not in self._inner
+            for number, link in enumerate(links)
+            for index, (what, _, _) in enumerate(link.state)
+        )
+
+    def source(self) -> str:
+        """The text of the functions ``read``, ``note`` and ``tell``."""
+        self._read()
+        self._note()
+        self._tell()
+        return "\n".join(self._lines) + "\n"
+
+    # -- lines -------------------------------------------------------------------------------------------------------
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def _block(self, head: str) -> Iterator[None]:
+        self._line(f"{head}:")
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def _constant(self, value: object) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def _refuse_if(self, condition: str) -> None:
+        self._line(f"if {condition}: return None")
+
+    def _all_kept(self) -> str:
+        """What `read` hands on, as a tuple to make or to take apart."""
+        names = [*(("tool", "key") if self._sets else ()), *(("entered",) if self._enters else ())]
+        for number, link in enumerate(self._links):
+            names += [f"rounds{number}"] if link.literal else self._kept[number]
+        return _tuple(names)
+
+    # -- read --------------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        with self._block("def read(machine, text, pos, at_end)"):
+            if self._sets or self._asks:
+                self._line("names, tool, key = machine.names, machine.tool, machine.key")
+            if self._enters:
+                self._line("entered = []")
+            for number, link in enumerate(self._links):
+                if not link.literal:
+                    self._steps(number, link)
+                    continue
+                literal = self._constant(link.literal)
+                self._line(f"rounds{number} = []")
+                with self._block(f"while text.startswith({literal}, pos)"):
+                    self._steps(number, link)
+                    self._line(f"rounds{number}.append({_tuple(self._kept[number])})")
+                # Whether it goes round once more is not settled, or the text ends in its literal.
+                self._refuse_if(f"len(text) - pos < {len(link.literal)} and {literal}.startswith(text[pos:])")
+            self._line(f"return pos, {self._all_kept()}")
+
+    def _steps(self, number: int, link: Link) -> None:
+        kept = self._kept[number]
+        if f"start{number}" in kept:
+            self._line(f"start{number} = pos")
+        for step, (how, what, more) in enumerate(link.steps):
+            name = f"{number}_{step}"
+            if how == op.SCAN:
+                self._line(f"found = {self._constant(what)}(text, pos)")
+                self._refuse_if("found is None")
+                if f"at{name}" in kept:
+                    self._line(f"at{name} = found.regs")
+                self._line("pos = found.end()")
+                for group, slot, dialect in more:
+                    self._known(group, slot, dialect)
+                continue
+            if f"from{name}" in kept:
+                self._line(f"from{name} = pos")
+            self._take(how, what, more, f"how{name}" if f"how{name}" in kept else "_")
+            if f"to{name}" in kept:
+                self._line(f"to{name} = pos")
+
+    def _known(self, group: int, slot: int, dialect: str) -> None:
+        """A name or a key that decides how the rest is read."""
+        self._line(f"word = found[{group}]")
+        decoded = "word" if dialect == "raw" else f"names.decode({self._constant(dialect)}, word)"
+        if slot < 0:
+            with self._block("if word is not None"):  # Otherwise its alternative is not the one that was read.
+                self._line(f"key = {decoded}")
+            return
+        self._line(f"whole = names.slots[{slot}].whole")
+        self._refuse_if("whole is not None and word not in whole")
+        self._line(f"tool = {decoded}")
+
+    def _take(self, how: int, what: Any, more: Any, taken: str) -> None:
+        """A label's text, as the instruction TAKE reads it."""
+        if how == op.BY_JSON:
+            self._line('pos = whole_value(text, pos) if text.startswith("{", pos) else -1')
+            self._refuse_if("pos < 0")
+            return
+        search = self._constant(what)
+        until = f"{search}.candidate(text, pos, True, pos, at_end)"
+        if not what.runs:
+            until = f"{search}.hit(text, pos) if at_end else {until}"
+        if how == op.BY_VALUE:
+            with self._block("if names.only_text[tool, key]"):
+                self._line(f"{taken} = {op.BY_VALUE}")
+                self._line(f"pos = {until}")
+            with self._block("else"):
+                self._line(f"{taken} = {op.BY_JSON}")
+                self._line("pos = whole_value(text, pos) if pos < len(text) else -1")
+            self._refuse_if("pos < 0")
+            return
+        self._line(f"pos = {until}")
+        with self._block("if pos < 0"):
+            self._refuse_if("not at_end")
+            self._line("pos = len(text)")
+        if more is not None:
+            with self._block("else"):
+                self._refuse_if(f"{self._constant(more)}(text, pos) is None")
+
+    # -- note, tell --------------------------------------------------------------------------------------------------
+
+    def _note(self) -> None:
+        with self._block("def note(machine, kept, pos, calls, scopes, barrier)"):
+            self._line(f"{self._all_kept()} = kept")
+            self._line("choices = machine.choices")
+            if self._sets:
+                self._line("machine.tool, machine.key = tool, key")
+            for number, link in enumerate(self._links):
+                if not link.state:
+                    continue
+                with self._rounds(number, link):
+                    for index, effect in enumerate(link.state):
+                        place = self._places[number][effect[2]]
+                        if (number, index) in self._inner:
+                            self._inner_effect(effect, place, self._inner[number, index])
+                        else:
+                            self._state_effect(effect, place)
+            self._line("return scopes")
+
+    @contextmanager
+    def _rounds(self, number: int, link: Link) -> Iterator[None]:
+        if link.literal:
+            with self._block(f"for {_tuple(self._kept[number])} in rounds{number}"):
+                yield
+        else:
+            yield
+
+    def _state_effect(self, effect: Effect, place: _Place) -> None:
+        what, value, _ = effect
+        match what:
+            case op.COMMIT:
+                self._line("del choices[barrier:]")
+                with self._block(f"if scopes is not None and scopes.site is {self._constant(value)} and not barrier"):
+                    self._line("scopes = scopes.changed(True, scopes.call, not choices)")
+            case op.TAKE:
+                self._line(f"machine.text_end = {place.end} + machine.base")
+            case op.CLOSE:
+                self._line(f"machine.text_end = {place.start} + machine.base")
+            case op.ENTER:
+                self._line(f"scopes = machine.enter({self._constant(value)}, {place.start}, calls, scopes, barrier)")
+                self._line("entered.append(scopes.identity)")
+            case op.EXIT:
+                self._line("scopes = machine.exit(scopes, barrier)")
+            case op.OPEN:
+                self._line("if scopes is not None: scopes = scopes.changed(scopes.committed, True, not choices)")
+            case op.TEST:
+                self._line(f"if not barrier: machine.missed({place.start}, {self._constant(value)})")
+            case op.CHOICE:
+                other = self._constant(value)
+                self._line(f"choices.append(({other}, pos, len(machine.log), calls, scopes, barrier))")
+            case _:
+                other = self._constant(value)
+                self._line(f"if choices and choices[-1][0] == {other} and choices[-1][3] is calls: choices.pop()")
+
+    def _inner_effect(self, effect: Effect, place: _Place, scope: str) -> None:
+        """What is left of a scope that ends in the chain: which failures count around it."""
+        match effect[0]:
+            case op.ENTER:
+                self._line(f"farthest{scope}, failed{scope} = machine.farthest, machine.failed")
+                self._line(f"if not barrier: machine.farthest, machine.failed = {place.start}, []")
+            case op.EXIT:
+                with self._block(f"if not barrier and farthest{scope} > machine.farthest"):
+                    self._line(f"machine.farthest, machine.failed = farthest{scope}, failed{scope}")
+            case op.COMMIT:
+                self._line("del choices[barrier:]")
+            case _:
+                pass
+
+    def _tell(self) -> None:
+        with self._block("def tell(regions, kept, text, base)"):
+            self._line(f"{self._all_kept()} = kept")
+            if self._enters:
+                self._line("scopes = iter(entered)")
+            for number, link in enumerate(self._links):
+                if not link.log:
+                    continue
+                entered = (
+                    "None" if (number, index) in self._inner else "next(scopes)"
+                    for index, (what, _, _) in enumerate(link.state)
+                    if what == op.ENTER
+                )
+                with self._rounds(number, link):
+                    for effect in link.log:
+                        self._log_effect(effect, self._places[number][effect[2]], entered)
+
+    def _log_effect(self, effect: Effect, place: _Place, entered: Iterator[str]) -> None:
+        what, value, _ = effect
+        start, end, variables = place
+        match what:
+            case op.TAKE | op.SCAN:
+                label, dialect = map(self._constant, value[:2])
+                taken = variables[2] if value[2] == op.BY_VALUE else value[2]
+                call = f"regions.span({label}, {dialect}, {taken}, {start}, {end}, text, base)"
+                # A label in an alternative that is not the one that was read has no place.
+                self._line(f"if {start} >= 0: {call}" if what == op.SCAN else call)
+            case op.OPEN:
+                label, dialect = map(self._constant, value)
+                self._line(f"regions.open({label}, {dialect}, {start}, text, base)")
+            case op.CLOSE:
+                self._line(f"regions.close({self._constant(value[0])}, {start}, text, base)")
+            case op.ENTER:
+                scope = next(entered) if value.scope else None
+                self._line(f"regions.enter({self._constant(value)}, {scope}, {start} + base)")
+            case op.EXIT:
+                self._line(f"regions.exit({start} + base, text, base)")
+            case _:
+                self._line(f"regions.mark({self._constant(value)}, {start}, text, base)")
+
+
+def _tuple(names: list[str]) -> str:
+    return f"({''.join(f'{name}, ' for name in names).strip()})"
+
+
+def _inner(links: tuple[Link, ...]) -> dict[tuple[int, int], str]:
+    """The effects, by link and place in it, on scopes that end in the chain and that no choice holds, and which scope."""
+    found: dict[tuple[int, int], str] = {}
+    opened: list[list[tuple[int, int]] | None] = []
+    for number, link in enumerate(links):
+        for index, (what, _, _) in enumerate(link.state):
+            if what == op.ENTER:
+                opened.append([])
+            elif what == op.CHOICE:
+                opened = [None] * len(opened)
+            if what in _ABOUT_SCOPES and opened and opened[-1] is not None:
+                opened[-1].append((number, index))
+            if what == op.EXIT and opened and (effects := opened.pop()):
+                found |= dict.fromkeys(effects, "{}_{}".format(*effects[0]))
+    return found
