@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from . import program as op
 from . import values
 from .errors import DecodeError
 from .jsonscan import MAX_DEPTH
 from .message import ToolCall
+from .program import BY_JSON, BY_VALUE
 from .request import Tool
 from .schema_types import Declared, declared
 from .values import BadValue
@@ -17,20 +15,22 @@ _ANYTHING = declared(True, True)
 _STRING = frozenset(("string",))
 
 
-@dataclass(slots=True)
 class _Part:
     """A label that is open: where it began, what is inside it so far, and how its value is declared."""
 
-    label: str
-    dialect: str
-    start: int
-    value: Declared
-    members: list[str] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
-    items: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    key: str | None = None
-    typed: bool = False
+    __slots__ = ("dialect", "items", "key", "keys", "label", "members", "start", "texts", "typed", "value")
+
+    def __init__(self, label: str, dialect: str, start: int, value: Declared) -> None:
+        self.label = label
+        self.dialect = dialect
+        self.start = start
+        self.value = value
+        self.members: list[str] = []
+        self.keys: set[str] = set()
+        self.items: list[str] | None = None
+        self.texts: list[str] | None = None
+        self.key: str | None = None
+        self.typed = False
 
 
 class CallReader:
@@ -70,14 +70,14 @@ class CallReader:
         try:
             if label == "key" and parts:
                 parts[-1].key = raw if dialect == "raw" else values.unspelled(dialect, raw)
-            elif label == "value" and parts and how == op.BY_VALUE:
+            elif label == "value" and parts and how == BY_VALUE:
                 self._add(parts[-1], values.quoted(raw))  # It can only be a string, or it would have been read as JSON.
-            elif label == "value" and parts and how == op.BY_JSON:
+            elif label == "value" and parts and how == BY_JSON:
                 parent = parts[-1]
                 text, canonical = values.typed_json(raw, self._declared(parent))
                 self.canonical = self.canonical and canonical
                 self._add(parent, text)
-            elif label == "arguments" and how == op.BY_JSON:
+            elif label == "arguments" and how == BY_JSON:
                 self.arguments = values.strict_json(raw)
             elif label == "name":
                 self._name(dialect, raw)
@@ -120,12 +120,16 @@ class CallReader:
                     self._parts[-1].key = values.unspelled(part.dialect, raw)
             case "text":
                 if self._parts:
-                    self._parts[-1].texts.append(values.unspelled(part.dialect, raw))
+                    parent = self._parts[-1]
+                    parent.texts = parent.texts or []
+                    parent.texts.append(values.unspelled(part.dialect, raw))
             case "value":
                 self._member(part, raw)
             case "item":
                 if self._parts:
-                    self._parts[-1].items.append(self._json(part, raw))
+                    parent = self._parts[-1]
+                    parent.items = parent.items or []
+                    parent.items.append(self._json(part, raw))
             case _:
                 pass
 

@@ -1,4 +1,4 @@
-"""A chain as three Python functions, written out: nothing is looked up while they run (as dataclasses write `__init__`).
+"""A chain as two Python functions, written out: nothing is looked up while they run (as dataclasses write `__init__`).
 
 Their text holds no word of a grammar: what comes from one is a constant, a name in the text.
 """
@@ -31,19 +31,12 @@ class Chain:
     lead: str
 
     @functools.cached_property
-    def logs(self) -> bool:
-        """Whether the log says anything of it."""
-        return any(link.log for link in self.links)
+    def run(self) -> Callable[..., tuple[int, Any] | None]:
+        """``(machine, text, pos, at_end, calls, scopes, barrier)``: where the chain ends, and the scopes behind it.
 
-    @functools.cached_property
-    def read(self) -> Callable[..., tuple[int, tuple[Any, ...]] | None]:
-        """``(machine, text, pos, at_end)``: where the chain ends, and what was read; None if that does not stand there."""
-        return self._functions["read"]  # type: ignore[no-any-return]
-
-    @functools.cached_property
-    def note(self) -> Callable[..., Any]:
-        """``(machine, kept, pos, calls, scopes, barrier)``: what else its instructions do; the scopes behind it."""
-        return self._functions["note"]  # type: ignore[no-any-return]
+        None, and nothing done, if what it reads does not stand there.
+        """
+        return self._functions["run"]  # type: ignore[no-any-return]
 
     @functools.cached_property
     def tell(self) -> Callable[..., None]:
@@ -52,7 +45,7 @@ class Chain:
 
     @functools.cached_property
     def _functions(self) -> dict[str, Any]:
-        writer = _Writer(self.links)
+        writer = _Writer(self)
         code = _compiled(writer.source())
         namespace = {"whole_value": whole_value, **writer.constants}
         exec(code, namespace)  # noqa: S102 - a text of our own words
@@ -98,7 +91,9 @@ class _Writer:
     ``inner`` are the effects of scopes that end in the chain, and those on them: what gives up a scope never sees one.
     """
 
-    def __init__(self, links: tuple[Link, ...]) -> None:
+    def __init__(self, chain: Chain) -> None:
+        links = chain.links
+        self._chain = chain
         self.constants: dict[str, object] = {}
         self._lines: list[str] = []
         self._depth = 0
@@ -119,10 +114,12 @@ class _Writer:
         )
 
     def source(self) -> str:
-        """The text of the functions ``read``, ``note`` and ``tell``."""
-        self._read()
-        self._note()
-        self._tell()
+        """The text of the functions ``run`` and ``tell``."""
+        with self._block("def run(machine, text, pos, at_end, calls, scopes, barrier)"):
+            self._read()
+            self._note()
+        with self._block("def tell(regions, kept, text, base)"):
+            self._tell()
         return "\n".join(self._lines) + "\n"
 
     # -- lines -------------------------------------------------------------------------------------------------------
@@ -146,32 +143,30 @@ class _Writer:
         self._line(f"if {condition}: return None")
 
     def _all_kept(self) -> str:
-        """What `read` hands on, as a tuple to make or to take apart."""
-        names = [*(("tool", "key") if self._sets else ()), *(("entered",) if self._enters else ())]
+        """What the log hands from one to the other, as a tuple to make or to take apart."""
+        names = ["entered"] if self._enters else []
         for number, link in enumerate(self._links):
             names += [f"rounds{number}"] if link.literal else self._kept[number]
         return _tuple(names)
 
-    # -- read --------------------------------------------------------------------------------------------------------
+    # -- run ---------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        with self._block("def read(machine, text, pos, at_end)"):
-            if self._sets or self._asks:
-                self._line("names, tool, key = machine.names, machine.tool, machine.key")
-            if self._enters:
-                self._line("entered = []")
-            for number, link in enumerate(self._links):
-                if not link.literal:
-                    self._steps(number, link)
-                    continue
-                literal = self._constant(link.literal)
-                self._line(f"rounds{number} = []")
-                with self._block(f"while text.startswith({literal}, pos)"):
-                    self._steps(number, link)
-                    self._line(f"rounds{number}.append({_tuple(self._kept[number])})")
-                # Whether it goes round once more is not settled, or the text ends in its literal.
-                self._refuse_if(f"len(text) - pos < {len(link.literal)} and {literal}.startswith(text[pos:])")
-            self._line(f"return pos, {self._all_kept()}")
+        self._line("begin = pos")
+        if self._sets or self._asks:
+            self._line("names, tool, key = machine.names, machine.tool, machine.key")
+        for number, link in enumerate(self._links):
+            if not link.literal:
+                self._steps(number, link)
+                continue
+            literal = self._constant(link.literal)
+            self._line(f"rounds{number} = []")
+            with self._block(f"while text.startswith({literal}, pos)"):
+                self._steps(number, link)
+                self._line(f"rounds{number}.append({_tuple(self._kept[number])})")
+            # Whether it goes round once more is not settled, or the text ends in its literal.
+            self._refuse_if(f"len(text) - pos < {len(link.literal)} and {literal}.startswith(text[pos:])")
+        self._refuse_if(f"not at_end and pos + {self._chain.slack} > len(text)")
 
     def _steps(self, number: int, link: Link) -> None:
         kept = self._kept[number]
@@ -233,25 +228,27 @@ class _Writer:
             with self._block("else"):
                 self._refuse_if(f"{self._constant(more)}(text, pos) is None")
 
-    # -- note, tell --------------------------------------------------------------------------------------------------
-
     def _note(self) -> None:
-        with self._block("def note(machine, kept, pos, calls, scopes, barrier)"):
-            self._line(f"{self._all_kept()} = kept")
-            self._line("choices = machine.choices")
-            if self._sets:
-                self._line("machine.tool, machine.key = tool, key")
-            for number, link in enumerate(self._links):
-                if not link.state:
-                    continue
-                with self._rounds(number, link):
-                    for index, effect in enumerate(link.state):
-                        place = self._places[number][effect[2]]
-                        if (number, index) in self._inner:
-                            self._inner_effect(effect, place, self._inner[number, index])
-                        else:
-                            self._state_effect(effect, place)
-            self._line("return scopes")
+        """What the instructions do besides reading."""
+        self._line("choices = machine.choices")
+        if self._enters:
+            self._line("entered = []")
+        if self._sets:
+            self._line("machine.tool, machine.key = tool, key")
+        for number, link in enumerate(self._links):
+            if not link.state:
+                continue
+            with self._rounds(number, link):
+                for index, effect in enumerate(link.state):
+                    place = self._places[number][effect[2]]
+                    if (number, index) in self._inner:
+                        self._inner_effect(effect, place, self._inner[number, index])
+                    else:
+                        self._state_effect(effect, place)
+        if any(link.log for link in self._links):
+            chain = self._constant(self._chain)
+            self._line(f"machine.log.append(({op.LOG_CHAIN}, ({chain}, {self._all_kept()}), begin))")
+        self._line("return pos, scopes")
 
     @contextmanager
     def _rounds(self, number: int, link: Link) -> Iterator[None]:
@@ -283,7 +280,7 @@ class _Writer:
                 self._line(f"if not barrier: machine.missed({place.start}, {self._constant(value)})")
             case op.CHOICE:
                 other = self._constant(value)
-                self._line(f"choices.append(({other}, pos, len(machine.log), calls, scopes, barrier))")
+                self._line(f"choices.append(({other}, begin, len(machine.log), calls, scopes, barrier))")
             case _:
                 other = self._constant(value)
                 self._line(f"if choices and choices[-1][0] == {other} and choices[-1][3] is calls: choices.pop()")
@@ -302,22 +299,23 @@ class _Writer:
             case _:
                 pass
 
+    # -- tell --------------------------------------------------------------------------------------------------------
+
     def _tell(self) -> None:
-        with self._block("def tell(regions, kept, text, base)"):
-            self._line(f"{self._all_kept()} = kept")
-            if self._enters:
-                self._line("scopes = iter(entered)")
-            for number, link in enumerate(self._links):
-                if not link.log:
-                    continue
-                entered = (
-                    "None" if (number, index) in self._inner else "next(scopes)"
-                    for index, (what, _, _) in enumerate(link.state)
-                    if what == op.ENTER
-                )
-                with self._rounds(number, link):
-                    for effect in link.log:
-                        self._log_effect(effect, self._places[number][effect[2]], entered)
+        self._line(f"{self._all_kept()} = kept")
+        if self._enters:
+            self._line("scopes = iter(entered)")
+        for number, link in enumerate(self._links):
+            if not link.log:
+                continue
+            entered = (
+                "None" if (number, index) in self._inner else "next(scopes)"
+                for index, (what, _, _) in enumerate(link.state)
+                if what == op.ENTER
+            )
+            with self._rounds(number, link):
+                for effect in link.log:
+                    self._log_effect(effect, self._places[number][effect[2]], entered)
 
     def _log_effect(self, effect: Effect, place: _Place, entered: Iterator[str]) -> None:
         what, value, _ = effect

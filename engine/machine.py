@@ -29,7 +29,6 @@ from .program import (
     JSON,
     JUMP,
     LIT,
-    LOG_CHAIN,
     LOG_CLOSE,
     LOG_FRAME,
     LOG_FRAME_END,
@@ -84,13 +83,9 @@ class Machine(Shortcuts):
             if what == CHAIN:
                 _, chain, instruction = instruction
                 if pos < size and text.startswith(chain.lead, pos):
-                    read = chain.read(self, text, pos, at_end)
-                    if read is not None and (at_end or read[0] + chain.slack <= size):
-                        end, kept = read
-                        scopes = chain.note(self, kept, pos, calls, scopes, barrier)
-                        if chain.logs:
-                            log.append((LOG_CHAIN, (chain, kept), pos))
-                        pos = end
+                    done = chain.run(self, text, pos, at_end, calls, scopes, barrier)
+                    if done is not None:
+                        pos, scopes = done
                         pc = chain.target
                         continue
                 what = instruction[0]

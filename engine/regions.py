@@ -21,6 +21,7 @@ from .request import Tool
 from .program import Site
 from .state import LogEntry, Scope
 
+_new = tuple.__new__  # What a NamedTuple calls; its own constructor costs twice as much.
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -165,7 +166,7 @@ class Regions:
         self._call_opened = True
         if self._incremental and (self._call.offered or self._unknown_is_call):
             self._stream = ArgumentStream()
-        self.events.append(RegionOpen("tool_call", frame.start, frame.mark, dict(self._call.captures)))
+        self.events.append(_new(RegionOpen, ("tool_call", frame.start, frame.mark, dict(self._call.captures))))
 
     def mark(self, what: str, pos: int, text: str, base: int) -> None:
         if what == op.TOLERATED:
@@ -290,7 +291,7 @@ class Regions:
             self._calls.append(done)
             if stream is not None and (rest := done.arguments[sum(map(len, stream.sent)) :]):
                 self.events.append(RegionChunk("arguments", rest, True))
-            self.events.append(RegionClose("tool_call", frame.mark, pos, done))
+            self.events.append(_new(RegionClose, ("tool_call", frame.mark, pos, done)))
         else:
             if self._call_opened:
                 self.events.append(RegionMalformed("tool_call", frame.mark, pos, error))
