@@ -203,3 +203,28 @@ class CallReader:
         if not known and not unknown_is_call:
             raise DecodeError(f"the tool {self.name!r} was not offered", end)
         return ToolCall(self.name, self.arguments or "{}", self.captures.get("id"), True, known)
+
+
+def plain_call(offered: dict[str, Tool] | None, name: str, members: list[tuple[str, int, str]]) -> ToolCall | None:
+    """The call of ``name`` with ``members``: each a key, how its value was taken, and its text.
+
+    None where it takes a `CallReader` to tell what they are.
+    """
+    tool = None
+    if offered is not None and (tool := offered.get(name)) is None:
+        return None
+    texts: dict[str, str] = {}
+    for key, how, raw in members:
+        if key in texts:
+            return None
+        if how == BY_VALUE:
+            texts[key] = values.quoted(raw)
+            continue
+        try:
+            texts[key], canonical = values.typed_json(raw, tool.parameter(key) if tool is not None else _ANYTHING)
+        except BadValue:
+            return None
+        if not canonical:
+            return None
+    arguments = ", ".join([f"{values.quoted(key)}: {text}" for key, text in texts.items()])
+    return ToolCall(name, f"{{{arguments}}}")

@@ -64,24 +64,28 @@ _ABOUT_SCOPES = frozenset((op.ENTER, op.EXIT, op.COMMIT, op.OPEN))
 
 
 class _Place(NamedTuple):
-    """A span of a link, as expressions, and the variable that they need."""
+    """A span of a link, as expressions, how the label there was taken, and the variables that they need."""
 
     start: str
     end: str
+    how: str
     variables: tuple[str, ...]
 
 
 def _places(link: Link, number: int) -> list[_Place]:
     """The spans of a link, in the order in which its steps give them."""
-    places = [_Place(f"start{number}", f"start{number}", (f"start{number}",))]
+    places = [_Place(f"start{number}", f"start{number}", "", (f"start{number}",))]
     for step, (how, what, _) in enumerate(link.steps):
         name = f"{number}_{step}"
         if how == op.SCAN:
             groups = what.__self__.groups
-            places += [_Place(f"at{name}[{n}][0]", f"at{name}[{n}][1]", (f"at{name}",)) for n in range(groups + 1)]
+            places += [_Place(f"at{name}[{n}][0]", f"at{name}[{n}][1]", "", (f"at{name}",)) for n in range(groups + 1)]
+        elif how == op.BY_VALUE:
+            start, end, taken = f"from{name}", f"to{name}", f"how{name}"
+            places.append(_Place(start, end, taken, (start, end, taken)))
         else:
-            how_taken = (f"how{name}",) if how == op.BY_VALUE else ()
-            places.append(_Place(f"from{name}", f"to{name}", (f"from{name}", f"to{name}", *how_taken)))
+            start, end = f"from{name}", f"to{name}"
+            places.append(_Place(start, end, str(how), (start, end)))
     return places
 
 
@@ -305,6 +309,9 @@ class _Writer:
         self._line(f"{self._all_kept()} = kept")
         if self._enters:
             self._line("scopes = iter(entered)")
+        plain = _plain_call(self._links)
+        if plain is not None:
+            self._tell_plain_call(*plain)
         for number, link in enumerate(self._links):
             if not link.log:
                 continue
@@ -317,14 +324,24 @@ class _Writer:
                 for effect in link.log:
                     self._log_effect(effect, self._places[number][effect[2]], entered)
 
+    def _tell_plain_call(self, head: int, loop: int, foot: int) -> None:
+        """Try to make the call at once."""
+        entered, opened, name = (self._places[head][at] for _, _, at in self._links[head].log[:3])
+        key, value = (self._places[loop][at] for _, _, at in self._links[loop].log)
+        _, closed, left = (self._places[foot][at] for _, _, at in self._links[foot].log)
+        names = _tuple(self._kept[loop])
+        member = f"(text[{key.start}:{key.end}], {value.how}, text[{value.start}:{value.end}])"
+        self._line(f"members = [{member} for {names} in rounds{loop}]")
+        places = ", ".join(f"{place.start} + base" for place in (entered, opened, closed, left))
+        self._line(f"if regions.plain_call(text[{name.start}:{name.end}], members, {places}): return")
+
     def _log_effect(self, effect: Effect, place: _Place, entered: Iterator[str]) -> None:
         what, value, _ = effect
-        start, end, variables = place
+        start, end, how, _ = place
         match what:
             case op.TAKE | op.SCAN:
                 label, dialect = map(self._constant, value[:2])
-                taken = variables[2] if value[2] == op.BY_VALUE else value[2]
-                call = f"regions.span({label}, {dialect}, {taken}, {start}, {end}, text, base)"
+                call = f"regions.span({label}, {dialect}, {how or value[2]}, {start}, {end}, text, base)"
                 # A label in an alternative that is not the one that was read has no place.
                 self._line(f"if {start} >= 0: {call}" if what == op.SCAN else call)
             case op.OPEN:
@@ -343,6 +360,40 @@ class _Writer:
 
 def _tuple(names: list[str]) -> str:
     return f"({''.join(f'{name}, ' for name in names).strip()})"
+
+
+def _plain_call(links: tuple[Link, ...]) -> tuple[int, int, int] | None:
+    """The links that hold all of a call, its parameters in a loop; None if there is no such call."""
+    logged = [number for number, link in enumerate(links) if link.log]
+    if len(logged) != 3:
+        return None
+    head, loop, foot = logged
+    shape = [(what, *_label(value)) for number in logged for what, value, _ in links[number].log]
+    return (head, loop, foot) if links[loop].literal and shape == _PLAIN_CALL else None
+
+
+def _label(value: Any) -> tuple[str, ...]:
+    """The label that an effect is about, and, where its text is looked at, how that is spelled."""
+    match value:
+        case (str(label), str(dialect), int()):
+            return (label, dialect)
+        case (str(label), *_):
+            return (label,)
+        case _:
+            return ()
+
+
+_PLAIN_CALL = [
+    (op.ENTER,),
+    (op.OPEN, "tool_call"),
+    (op.TAKE, "name", "raw"),
+    (op.OPEN, "arguments"),
+    (op.SCAN, "key", "raw"),
+    (op.TAKE, "value", "raw"),
+    (op.CLOSE, "arguments"),
+    (op.CLOSE, "tool_call"),
+    (op.EXIT,),
+]
 
 
 def _inner(links: tuple[Link, ...]) -> dict[tuple[int, int], str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import program as op
 from .argument_stream import ArgumentStream
-from .calls import CallReader
+from .calls import CallReader, plain_call
 from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .frames import Frame, Recovery, Region
@@ -91,6 +91,23 @@ class Regions:
     def enter(self, site: Site, scope: object, pos: int) -> None:
         """A rule instance begins."""
         self._frames.append(Frame(site, scope, pos, pos))
+
+    def plain_call(  # noqa: PLR0917 - called for every call, where keywords cost
+        self, name: str, members: list[tuple[str, int, str]], start: int, opened: int, closed: int, end: int
+    ) -> bool:
+        """Take a whole call in, if there is nothing else to it."""
+        if self._call is not None or self._incremental:
+            return False
+        call = plain_call(self._offered, name, members)
+        if call is None:
+            return False
+        if self._region is not None:
+            self._end_region(start)
+        self._calls.append(call)
+        self.events.append(_new(RegionOpen, ("tool_call", start, opened, {"name": name})))
+        self.events.append(_new(RegionClose, ("tool_call", closed, end, call)))
+        self.released = max(self.released, end)
+        return True
 
     def open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:
         pos += base
