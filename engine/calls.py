@@ -215,7 +215,7 @@ def plain_call(offered: dict[str, Tool] | None, name: str, members: list[tuple[s
         return None
     texts: dict[str, str] = {}
     for key, how, raw in members:
-        if key in texts:
+        if not key or key in texts:
             return None
         if how == BY_VALUE:
             texts[key] = values.quoted(raw)

@@ -60,32 +60,32 @@ def _compiled(source: str) -> CodeType:
     return compile(source, name, "exec")
 
 
+_OF_LABELS = frozenset((op.TAKE, op.SCAN))
 _ABOUT_SCOPES = frozenset((op.ENTER, op.EXIT, op.COMMIT, op.OPEN))
 
 
 class _Place(NamedTuple):
-    """A span of a link, as expressions, how the label there was taken, and the variables that they need."""
+    """A span of a link, as the variables that it is kept in: from where to where, and how the label there was taken."""
 
     start: str
     end: str
-    how: str
-    variables: tuple[str, ...]
+    how: str = ""
+
+    def needed(self, what: int) -> tuple[str, ...]:
+        """The variables that an effect needs."""
+        return self if what in _OF_LABELS else (self.start,)
 
 
 def _places(link: Link, number: int) -> list[_Place]:
     """The spans of a link, in the order in which its steps give them."""
-    places = [_Place(f"start{number}", f"start{number}", "", (f"start{number}",))]
+    places = [_Place(f"start{number}", "")]
     for step, (how, what, _) in enumerate(link.steps):
         name = f"{number}_{step}"
         if how == op.SCAN:
-            groups = what.__self__.groups
-            places += [_Place(f"at{name}[{n}][0]", f"at{name}[{n}][1]", "", (f"at{name}",)) for n in range(groups + 1)]
-        elif how == op.BY_VALUE:
-            start, end, taken = f"from{name}", f"to{name}", f"how{name}"
-            places.append(_Place(start, end, taken, (start, end, taken)))
+            places += [_Place(f"from{name}_{n}", f"to{name}_{n}") for n in range(what.__self__.groups + 1)]
         else:
-            start, end = f"from{name}", f"to{name}"
-            places.append(_Place(start, end, str(how), (start, end)))
+            places.append(_Place(f"from{name}", f"to{name}", f"how{name}" if how == op.BY_VALUE else ""))
+            places.append(_Place(f"to{name}", ""))
     return places
 
 
@@ -104,7 +104,7 @@ class _Writer:
         self._links = links
         self._places = [_places(link, number) for number, link in enumerate(links)]
         self._kept = [
-            sorted({name for _, _, at in (*link.state, *link.log) for name in places[at].variables})
+            sorted({name for what, _, at in (*link.state, *link.log) for name in places[at].needed(what)} - {""})
             for link, places in zip(links, self._places, strict=True)
         ]
         self._inner = _inner(links)
@@ -181,8 +181,10 @@ class _Writer:
             if how == op.SCAN:
                 self._line(f"found = {self._constant(what)}(text, pos)")
                 self._refuse_if("found is None")
-                if f"at{name}" in kept:
-                    self._line(f"at{name} = found.regs")
+                for group in range(what.__self__.groups + 1):
+                    for side, method in (("from", "start"), ("to", "end")):
+                        if f"{side}{name}_{group}" in kept:
+                            self._line(f"{side}{name}_{group} = found.{method}({group})")
                 self._line("pos = found.end()")
                 for group, slot, dialect in more:
                     self._known(group, slot, dialect)
@@ -309,9 +311,12 @@ class _Writer:
         self._line(f"{self._all_kept()} = kept")
         if self._enters:
             self._line("scopes = iter(entered)")
-        plain = _plain_call(self._links)
-        if plain is not None:
-            self._tell_plain_call(*plain)
+        logged = [number for number, link in enumerate(self._links) if link.log]
+        told = [[(what, *_label(value)) for what, value, _ in self._links[number].log] for number in logged]
+        if told == _PLAIN_CALL and self._links[logged[1]].literal:
+            self._tell_plain_call(*logged)
+        elif _is_plain_text(told):
+            self._tell_plain_text(*logged)
         for number, link in enumerate(self._links):
             if not link.log:
                 continue
@@ -335,9 +340,16 @@ class _Writer:
         places = ", ".join(f"{place.start} + base" for place in (entered, opened, closed, left))
         self._line(f"if regions.plain_call(text[{name.start}:{name.end}], members, {places}): return")
 
+    def _tell_plain_text(self, link: int) -> None:
+        """Try to make the region at once."""
+        (_, _, entered), (_, (label, _, _), taken), (_, _, left) = self._links[link].log
+        mark, (start, end, _), after = (self._places[link][at] for at in (entered, taken, left))
+        places = f"{mark.start} + base, {start} + base, {end} + base, {after.start} + base"
+        self._line(f"if regions.plain_text({self._constant(label)}, text[{start}:{end}], {places}): return")
+
     def _log_effect(self, effect: Effect, place: _Place, entered: Iterator[str]) -> None:
         what, value, _ = effect
-        start, end, how, _ = place
+        start, end, how = place
         match what:
             case op.TAKE | op.SCAN:
                 label, dialect = map(self._constant, value[:2])
@@ -362,38 +374,32 @@ def _tuple(names: list[str]) -> str:
     return f"({''.join(f'{name}, ' for name in names).strip()})"
 
 
-def _plain_call(links: tuple[Link, ...]) -> tuple[int, int, int] | None:
-    """The links that hold all of a call, its parameters in a loop; None if there is no such call."""
-    logged = [number for number, link in enumerate(links) if link.log]
-    if len(logged) != 3:
-        return None
-    head, loop, foot = logged
-    shape = [(what, *_label(value)) for number in logged for what, value, _ in links[number].log]
-    return (head, loop, foot) if links[loop].literal and shape == _PLAIN_CALL else None
-
-
-def _label(value: Any) -> tuple[str, ...]:
-    """The label that an effect is about, and, where its text is looked at, how that is spelled."""
+def _label(value: Any) -> tuple[Any, ...]:
+    """The label that an effect is about, and what of how it is read counts."""
     match value:
-        case (str(label), str(dialect), int()):
-            return (label, dialect)
-        case (str(label), *_):
+        case (label, dialect, how):
+            return (label, dialect, how)
+        case (label, _):
             return (label,)
         case _:
             return ()
 
 
 _PLAIN_CALL = [
-    (op.ENTER,),
-    (op.OPEN, "tool_call"),
-    (op.TAKE, "name", "raw"),
-    (op.OPEN, "arguments"),
-    (op.SCAN, "key", "raw"),
-    (op.TAKE, "value", "raw"),
-    (op.CLOSE, "arguments"),
-    (op.CLOSE, "tool_call"),
-    (op.EXIT,),
+    [(op.ENTER,), (op.OPEN, "tool_call"), (op.TAKE, "name", "raw", op.BY_NAME), (op.OPEN, "arguments")],
+    [(op.SCAN, "key", "raw", op.BY_UNTIL), (op.TAKE, "value", "raw", op.BY_VALUE)],
+    [(op.CLOSE, "arguments"), (op.CLOSE, "tool_call"), (op.EXIT,)],
 ]
+"""What a rule tells that is a call whose parameters are read in a loop."""
+
+
+def _is_plain_text(told: list[list[tuple[Any, ...]]]) -> bool:
+    """Whether it is what a rule tells that is a text region and nothing else."""
+    match told:
+        case [[(op.ENTER,), (op.TAKE, label, _, _), (op.EXIT,)]]:
+            return bool(label != "tool_call")
+        case _:
+            return False
 
 
 def _inner(links: tuple[Link, ...]) -> dict[tuple[int, int], str]:

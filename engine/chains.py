@@ -243,7 +243,7 @@ class _Writer:
             alone = then is not None and how == op.BY_UNTIL
             self.steps.append((how, what, then[0] if alone else None))
             self.effects.append((op.TAKE, (label, dialect, how), self.spans))
-            self.spans += 1
+            self.spans += 2  # The label, and the place behind it.
             if then is not None and not alone:
                 self.read(_source(then[0]))
         if then is not None:
@@ -271,6 +271,8 @@ class _Writer:
         """The span that is empty and stands at the place at hand."""
         if not self.steps and not self.source:
             return 0
+        if not self.source and self.steps[-1][0] != op.SCAN:
+            return self.spans - 1
         if not self.marked:
             self.read("()")
             self.group()

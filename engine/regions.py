@@ -17,8 +17,8 @@ from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .frames import Frame, Recovery, Region
 from .message import Malformed, Message, Span, ToolCall
-from .request import Tool
 from .program import Site
+from .request import Tool
 from .state import LogEntry, Scope
 
 _new = tuple.__new__  # What a NamedTuple calls; its own constructor costs twice as much.
@@ -107,6 +107,20 @@ class Regions:
         self.events.append(_new(RegionOpen, ("tool_call", start, opened, {"name": name})))
         self.events.append(_new(RegionClose, ("tool_call", closed, end, call)))
         self.released = max(self.released, end)
+        return True
+
+    def plain_text(  # noqa: PLR0917 - as plain_call
+        self, label: str, piece: str, mark: int, start: int, end: int, left: int
+    ) -> bool:
+        """Take a whole text region in, and its rule, if nothing else is open."""
+        if self._call is not None or self._region is not None or start < self.released or start < self.prompt_end:
+            return False
+        if piece:
+            self._text.setdefault(label, []).append(piece)
+            self.events.append(_new(RegionOpen, (label, mark, start, _NOTHING)))
+            self.events.append(_new(RegionChunk, (label, piece, True)))
+            self.events.append(_new(RegionClose, (label, end, left, piece)))
+        self.released = left
         return True
 
     def open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:

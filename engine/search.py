@@ -141,7 +141,7 @@ class Search:
             begun = self._begun(text, max(low, start, len(text) - self.longest + 1), len(text))
             if begun < hit or (longest and begun == hit):
                 return -1
-        if not self.runs:
+        if not self.runs or hit == low:
             return hit
         first = hit
         for blanks, most in self.runs:

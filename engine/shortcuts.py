@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .captures import Captures
 from .jsonscan import whole_value
-from .program import (
-    BY_JSON,
-    BY_NAME,
-    BY_UNTIL,
-    BY_VALUE,
-    CHOICE,
-    CLOSE,
-    COMMIT,
-    ENTER,
-    EXIT,
-    OPEN,
-    SCAN,
-    TAKE,
-    TEST,
-    Instruction,
-    Link,
-)
-from .state import Scope
+from .program import BY_JSON, BY_NAME, BY_UNTIL, BY_VALUE, Instruction
+
 
 class Shortcuts(Captures):
     """A parse that can take more than one instruction at a time."""
-
-    # -- labels ------------------------------------------------------------------------------------------------------
 
     def _take(self, instruction: Instruction, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""

@@ -83,8 +83,34 @@ SMALL = {
         call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" mark* !"Z" arguments:TOOL_ARGUMENTS "</f>") "</c>"
         mark     = "<m>" [a-z]* "</m>"
     """,
+    # One parameter and no loop; a value that is text whatever its schema says; a key that is not always written.
+    "one": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    "until": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:until("</p>") "</p>"
+    """,
+    "keyless": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p" ("=" key:[a-z]+ / "!") ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
 }
 TEXTS = {
+    "one": ["<c><f=x><p=k>v</p></f></c>", "<c><f=x></f></c>", "a<c><f=x><p=k>[1]</p></f></c>b<c><f=x><p=k>"],
+    "until": ["<c><f=x><p=k>1</p></f></c>", "<c><f=x><p=k>v</p></f></c>", "<c><f=x><p=k>1</p><p=k>2</p></f></c>"],
+    "keyless": [
+        "<c><f=x><p!>1</p></f></c>",
+        "<c><f=x><p=k>1</p><p!>2</p></f></c>",
+        "<c><f=x><p=k>1</p><p=l>2</p></f></c>A",
+    ],
     "label": ["<c><f=x></f></c>", "<c><f=x>7/f></c>", "<c><f=x><p=k>v</p>7/f></c>", "<c><f=x><p=k>v</p></f></c>A"],
     "loop": ["<c><f=x><m>a</m>Z</f></c>", "<c><f=x>Z</c>", "<c><f=x><m>a</m><m></m>{}</f></c>", "<c><f=x><m>a</m>"],
 }
@@ -101,6 +127,45 @@ def test_small_grammars(name: str, text: str) -> None:
         replayed = replay(made, chunks, "")
         assert repr(replayed) == repr(replay(other, chunks, ""))
         assert repr(replayed.final) == whole
+
+
+@every_format
+def test_each_chain_can_be_written(format_id: str) -> None:
+    made = grammar(format_id)
+    chains = [instruction[1] for instruction in made.program.code if instruction[0] == CHAIN]
+    assert chains
+    for chain in chains:
+        assert callable(chain.run)
+        assert callable(chain.tell)
+
+
+ODD_CALLS = {
+    "a parameter twice": "<parameter=a>\nx\n</parameter>\n<parameter=a>\ny\n</parameter>\n",
+    "no name": "<parameter=>\nx\n</parameter>\n",
+    "another type": "<parameter=n>\nsoon\n</parameter>\n",
+    "as JSON": '<parameter=n>\n{"a": [1, 2]}\n</parameter>\n',
+    "a key twice in a value": '<parameter=n>\n{"a": 1, "a": 2}\n</parameter>\n',
+    "a number that is written otherwise": "<parameter=n>\n3.0\n</parameter>\n",
+    "quoted": '<parameter=a>\n"\\\ud800\n</parameter>\n',
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", ["f", "g"])
+@pytest.mark.parametrize("odd", ODD_CALLS.values(), ids=ODD_CALLS)
+def test_calls_that_are_not_plain(odd: str, name: str) -> None:
+    schema = {"properties": {"a": {"type": "string"}, "n": {"type": "integer"}, "": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    call = f"<tool_call>\n<function={name}>\n{odd}</function>\n</tool_call>\n"
+    for text in (call, f"Now.\n\n{call}{call}", f"{call}Then\n{call}?"):
+        for options in (
+            {"tools": tools},
+            {"tools": None},
+            {"tools": tools, "tool_calls": "incremental"},
+            {"tools": tools, "unknown_tools": "call"},
+            {"tools": tools, "unparsed": "drop"},
+        ):
+            assert_same("qwen3-coder", options, text, [text[: len(text) // 2], text[len(text) // 2 :]])
 
 
 CALLS = {

@@ -27,7 +27,10 @@ LAYERS = {
     "search": ("search", ""),
     "analysis": ("openings delimiters analysis follow", "source notation search"),
     "program": ("program", "search analysis"),
-    "compiler": ("fusion settling terminals markup compiler chains", "source notation search analysis program"),
+    "compiler": (
+        "fusion settling terminals markup compiler chains chain_code",
+        "source notation json search analysis program",
+    ),
     "checks": ("flow holdback checks check_*", "source notation search analysis program compiler"),
     "machine": ("state captures shortcuts machine", "json search program"),
     "message": ("message events", "source"),
