@@ -315,8 +315,8 @@ class _Writer:
         told = [[(what, *_label(value)) for what, value, _ in self._links[number].log] for number in logged]
         if told == _PLAIN_CALL and self._links[logged[1]].literal:
             self._tell_plain_call(*logged)
-        elif _is_plain_text(told):
-            self._tell_plain_text(*logged)
+        elif [[what for what, *_ in link] for link in told] == [_PLAIN_TEXT]:
+            self._tell_plain_text(logged[0])
         for number, link in enumerate(self._links):
             if not link.log:
                 continue
@@ -391,29 +391,24 @@ _PLAIN_CALL = [
     [(op.CLOSE, "arguments"), (op.CLOSE, "tool_call"), (op.EXIT,)],
 ]
 """What a rule tells that is a call whose parameters are read in a loop."""
-
-
-def _is_plain_text(told: list[list[tuple[Any, ...]]]) -> bool:
-    """Whether it is what a rule tells that is a text region and nothing else."""
-    match told:
-        case [[(op.ENTER,), (op.TAKE, label, _, _), (op.EXIT,)]]:
-            return bool(label != "tool_call")
-        case _:
-            return False
+_PLAIN_TEXT = [op.ENTER, op.TAKE, op.EXIT]
+"""What a rule tells that is a text region and nothing else."""
 
 
 def _inner(links: tuple[Link, ...]) -> dict[tuple[int, int], str]:
-    """The effects, by link and place in it, on scopes that end in the chain and that no choice holds, and which scope."""
+    """The effects, by link and place in it, on scopes that end in the chain, and on which scope.
+
+    No choice holds such a scope: one that the chain opens comes first of all.
+    """
     found: dict[tuple[int, int], str] = {}
-    opened: list[list[tuple[int, int]] | None] = []
+    opened: list[list[tuple[int, int]]] = []
     for number, link in enumerate(links):
         for index, (what, _, _) in enumerate(link.state):
             if what == op.ENTER:
                 opened.append([])
-            elif what == op.CHOICE:
-                opened = [None] * len(opened)
-            if what in _ABOUT_SCOPES and opened and opened[-1] is not None:
+            if what in _ABOUT_SCOPES and opened:
                 opened[-1].append((number, index))
-            if what == op.EXIT and opened and (effects := opened.pop()):
+            if what == op.EXIT and opened:
+                effects = opened.pop()
                 found |= dict.fromkeys(effects, "{}_{}".format(*effects[0]))
     return found

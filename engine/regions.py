@@ -113,7 +113,7 @@ class Regions:
         self, label: str, piece: str, mark: int, start: int, end: int, left: int
     ) -> bool:
         """Take a whole text region in, and its rule, if nothing else is open."""
-        if self._call is not None or self._region is not None or start < self.released or start < self.prompt_end:
+        if self._call is not None or self._region is not None or start < self.prompt_end:
             return False
         if piece:
             self._text.setdefault(label, []).append(piece)

@@ -10,6 +10,9 @@ from typing import Any
 from .errors import RequestError
 from .schema_types import Declared, declared, member_names
 
+_MOST_KNOWN = 4096
+"""Parameters kept in mind: a model can make up any number of names."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
@@ -31,7 +34,9 @@ class Tool:
         """The declared value of parameter ``name``."""
         known = self._known.get("." + name)
         if known is None:
-            known = self._known["." + name] = self.whole.member(name)
+            known = self.whole.member(name)
+            if len(self._known) < _MOST_KNOWN:
+                self._known["." + name] = known
         return known
 
     @property

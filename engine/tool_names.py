@@ -14,8 +14,12 @@ from .state import Names, Slot
 _STRING = frozenset(("string",))
 
 
+_MOST_KNOWN = 4096
+"""Properties kept in mind: a model can make up any number of names."""
+
+
 class _OnlyText(dict[tuple[str, str], bool]):
-    """Whether a tool's property can only be a string, looked up once for each that a schema names."""
+    """Whether a tool's property can only be a string."""
 
     def __init__(self, tools: dict[str, Tool]) -> None:
         self._tools = tools
@@ -23,7 +27,7 @@ class _OnlyText(dict[tuple[str, str], bool]):
     def __missing__(self, place: tuple[str, str]) -> bool:
         tool = self._tools.get(place[0])
         only = tool is not None and tool.parameter(place[1]).types == _STRING
-        if tool is not None and place[1] in tool.names:
+        if len(self) < _MOST_KNOWN:
             self[place] = only
         return only
 

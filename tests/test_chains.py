@@ -9,8 +9,9 @@ from unittest import mock
 
 import chatpeg.grammar
 import pytest
+from chatpeg.calls import plain_call
 from chatpeg.grammar import Grammar
-from chatpeg.program import CHAIN
+from chatpeg.program import BY_VALUE, CHAIN
 from hypothesis import given
 from hypothesis import strategies as st
 from replay import grammar, replay
@@ -34,12 +35,11 @@ def unchained(format_id: str) -> Any:
     return without_chains(grammar(format_id))
 
 
-def assert_same(format_id: str, options: dict[str, Any], text: str, chunks: list[str]) -> None:
+def assert_same(one: Any, other: Any, text: str, chunks: list[str]) -> None:
     """The same events, messages and reason to refuse, whole and in chunks."""
-    one, other = (made.bind(**options) for made in (grammar(format_id), unchained(format_id)))
-    assert one.parse(text, prompt="") == other.parse(text, prompt="")
-    assert replay(one, [text], "") == replay(other, [text], "")
-    assert replay(one, chunks, "", snapshots=True) == replay(other, chunks, "", snapshots=True)
+    assert repr(one.parse(text, prompt="")) == repr(other.parse(text, prompt=""))
+    assert repr(replay(one, [text], "")) == repr(replay(other, [text], ""))
+    assert repr(replay(one, chunks, "", snapshots=True)) == repr(replay(other, chunks, "", snapshots=True))
     refused = [made.parser(prompt="") for made in (one, other)]
     for parser in refused:
         parser.whole(text)
@@ -47,14 +47,19 @@ def assert_same(format_id: str, options: dict[str, Any], text: str, chunks: list
     assert repr(errors[0]) == repr(errors[1])
 
 
+def both(format_id: str, **options: Any) -> tuple[Any, Any]:
+    """A chat of the format, and one without chains."""
+    return grammar(format_id).bind(**options), unchained(format_id).bind(**options)
+
+
 @every_format
 def test_every_corpus_case_broken_off_and_disturbed(format_id: str) -> None:
     for case in corpus(format_id).cases:
-        options = {"tools": corpus(format_id).offered(case), **case.options}
+        chats = both(format_id, **{"tools": corpus(format_id).offered(case), **case.options})
         text = case.input
         for at in range(0, len(text), max(1, len(text) // 8)):
             for broken in (text[:at], text[:at] + text[at + 1 :], text[:at] + "\n<" + text[at:]):
-                assert_same(format_id, options, broken, [broken[:at], broken[at:]])
+                assert_same(*chats, broken, [broken[:at], broken[at:]])
 
 
 @every_format
@@ -65,7 +70,7 @@ def test_spliced_texts(format_id: str, data: st.DataObject) -> None:
     options = data.draw(
         st.sampled_from([{"tools": None}, *({"tools": t} for t in corpus(format_id).tool_lists.values())])
     )
-    assert_same(format_id, options, text, data.draw(chunkings(text)))
+    assert_same(*both(format_id, **options), text, data.draw(chunkings(text)))
 
 
 SMALL = {
@@ -102,8 +107,102 @@ SMALL = {
         call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
         argument = "<p" ("=" key:[a-z]+ / "!") ">" value:PARAM_VALUE("</p>") "</p>"
     """,
+    # A call, or a text, whose rule goes on when the next rule begins.
+    "in one": """
+        response = text (pair text)*
+        text     = content:until("<a>" / "<t>")
+        pair     = ("<a>" tool_call:("[" name:TOOL_NAME "]") / "<t>" reasoning:until("<c>" / "<i>")) (call / italic) "!"?
+        italic   = "<i>" content:until("</i>") "</i>"
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    # Calls in a rule that has committed: what it has handed out, and whether it holds an open call, counts when one fails.
+    "outer": """
+        response = text (section text)*
+        text     = content:until("<s>")
+        section  = "<s>" ^ (call / italic)* "</s>"
+        italic   = "<i>" content:until("</i>") "</i>"
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    "committed": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" bare
+        bare     = "<v>" ^ value:until("</v>") "</v>"
+    """,
+    # Loops that nothing is told of, and one parameter between them.
+    "marks": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:("" mark* argument mark*) "</f>") "</c>"
+        argument = "<p=" key:[a-z]+ ">" value:PARAM_VALUE("</p>") "</p>"
+        mark     = "<m>" [a-z]* "</m>"
+    """,
+    # What failed farthest when a call has matched and the text goes on.
+    "once": """
+        response = call
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    "as far": """
+        response = "<c>" "<f=x>" "</f>" "</c>" "Q" "Z" / "<c>" "<f=x>" "Z" / call "Q" "Y" / call
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    "so far": """
+        response = "<c>" "<f=x>" "Z" / call "Q"
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument*)
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    # Nothing but the commit says that the text which goes on is not something else.
+    "rest": """
+        response = (("xx" / "y") call "."*)* content:until("%%%") ("%%%" / !.)
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
+    "hidden text": """
+        response = text (call text)*
+        text     = content:until("<ab>" / "b")
+        call     = ("<ab>" / "b") ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:TOOL_ARGUMENTS "</f>")
+    """,
+    # A delimiter that another one hides when it goes on.
+    "hidden": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE(end) end
+        end      = "<</p>>" / "/p"
+    """,
 }
+_A, _B = "<f=x><p=k>v</p></f></c>", "<f=x><p=k>v</p>"
 TEXTS = {
+    "in one": [f"<a>[x]<c>{_A}", f"<t>a<c>{_A}b", "<t>a<i>b</i>c", "<a>[x]<i>b</i>!", f"<a>[x]<c>{_B}", "<t><i></i>"],
+    "outer": [
+        f"<s><c>{_A}<c>{_A}</s>",
+        f"<s><c>{_A}!</s>",
+        f"<s><c>{_A}<c>{_B}</s>a",
+        "<s><i>a</i>!</s>",
+        "<s><i></i>!",
+    ],
+    "committed": ["<c><f=x><p=k><v>1</v></f></c>", "<c><f=x><p=k><v>1</v><p=l><v>a</f></c>", "<c><f=x><p=k><v>1"],
+    "marks": [
+        "<c><f=x><m>a</m><p=k>v</p><m>b</m></f></c>",
+        "<c><f=x><p=k>1</p></f></c>",
+        "<c><f=x><p=k>1</p><m>a</m><",
+    ],
+    "once": [f"<c>{_A}", f"<c>{_A}?", "<c><f=x></f></c>?", f"<c>{_B}"],
+    "as far": ["<c><f=x></f></c>QW", "<c><f=x></f></c>", "<c><f=x></f></c>?", f"<c>{_A}Q", f"<c>{_A}QY"],
+    "so far": ["<c><f=x>?", "<c><f=x><p=k>v</p>?"],
+    "rest": [f"y<c>{_A}...xx<c>{_A}", f"y<c>{_A}a", "xx<c><f=x></f></c>...."],
+    "hidden text": ["x<ab><f=x>{}</f>", "x<ab", "xb<f=x>{}</f>b<f=x>", "<ab<f=x>{}</f>."],
+    "hidden": [
+        "<c><f=x><p=k>v/p</f></c>",
+        "<c><f=x><p=k>v<</p>></f></c>",
+        "<c><f=x><p=k>v<</p</f></c>",
+        "<c><f=x><p=k>1/p<",
+    ],
     "one": ["<c><f=x><p=k>v</p></f></c>", "<c><f=x></f></c>", "a<c><f=x><p=k>[1]</p></f></c>b<c><f=x><p=k>"],
     "until": ["<c><f=x><p=k>1</p></f></c>", "<c><f=x><p=k>v</p></f></c>", "<c><f=x><p=k>1</p><p=k>2</p></f></c>"],
     "keyless": [
@@ -112,21 +211,34 @@ TEXTS = {
         "<c><f=x><p=k>1</p><p=l>2</p></f></c>A",
     ],
     "label": ["<c><f=x></f></c>", "<c><f=x>7/f></c>", "<c><f=x><p=k>v</p>7/f></c>", "<c><f=x><p=k>v</p></f></c>A"],
-    "loop": ["<c><f=x><m>a</m>Z</f></c>", "<c><f=x>Z</c>", "<c><f=x><m>a</m><m></m>{}</f></c>", "<c><f=x><m>a</m>"],
+    "loop": [
+        "<c><f=x><m>a</m>Z</f></c>",
+        "<c><f=x>Z</c>",
+        "<c><f=x><m>a</m><m></m>{}</f></c>",
+        "<c><f=x><m>a</m><",
+        "<c><f=x><m>a</m>",
+    ],
 }
 
 
 @pytest.mark.parametrize("name, text", [(name, text) for name, texts in TEXTS.items() for text in texts])
 def test_small_grammars(name: str, text: str) -> None:
     made = chatpeg.loads(textwrap.dedent(SMALL[name]).lstrip())
-    other = without_chains(made)
-    whole = repr(made.parse(text))
-    assert whole == repr(other.parse(text))
-    for at in range(len(text) + 1):
-        chunks = [text[:at], text[at:]]
-        replayed = replay(made, chunks, "")
-        assert repr(replayed) == repr(replay(other, chunks, ""))
-        assert repr(replayed.final) == whole
+    unmade = without_chains(made)
+    for tools in (None, STRINGS):
+        one, other = made.bind(tools=tools), unmade.bind(tools=tools)
+        whole = repr(one.parse(text))
+        for at in range(len(text) + 1):
+            chunks = [text[:at], text[at:]]
+            assert_same(one, other, text, chunks)
+            # So much text that each chain before it is taken as soon as it is there.
+            assert_same(one, other, text + TAIL + text, [text[:at], text[at:] + TAIL, text])
+            assert repr(replay(one, chunks, "").final) == whole
+            assert repr(replay(one, chunks[1:], text[:at])) == repr(replay(other, chunks[1:], text[:at]))
+
+
+STRINGS = [{"type": "function", "function": {"name": "x", "parameters": {"properties": {"k": {"type": "string"}}}}}]
+TAIL = "." * 100
 
 
 @every_format
@@ -165,7 +277,13 @@ def test_calls_that_are_not_plain(odd: str, name: str) -> None:
             {"tools": tools, "unknown_tools": "call"},
             {"tools": tools, "unparsed": "drop"},
         ):
-            assert_same("qwen3-coder", options, text, [text[: len(text) // 2], text[len(text) // 2 :]])
+            assert_same(*both("qwen3-coder", **options), text, [text[: len(text) // 2], text[len(text) // 2 :]])
+
+
+def test_what_a_plain_call_is_not() -> None:
+    assert plain_call(None, "f", [("a", BY_VALUE, "x")]) == chatpeg.ToolCall("f", '{"a": "x"}')
+    assert plain_call(None, "f", [("", BY_VALUE, "x")]) is None
+    assert plain_call({}, "f", []) is None
 
 
 CALLS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+import tracemalloc
 from typing import Any
 
 import chatpeg
@@ -844,6 +845,27 @@ def test_the_buffer_holds_unreleased_text_only() -> None:
         parser.feed("some words and < signs\n")
         assert len(parser._machine.text) <= 4
     assert (parser._machine.log, parser._machine.choices) == ([], [])
+
+
+def test_made_up_names_are_not_kept() -> None:
+    """A chat that reads reply after reply, each with parameters of new names, does not grow."""
+    schema = {"additionalProperties": {"type": "string"}}
+    chat = chatpeg.load("qwen3-coder").bind(
+        tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    )
+
+    def read(first: int) -> int:
+        names = range(first, first + 10_000)
+        parameters = "".join(f"<parameter=p{name}>\nv\n</parameter>\n" for name in names)
+        assert chat.parse(f"<tool_call>\n<function=f>\n{parameters}</function>\n</tool_call>").tool_calls
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = read(0)
+        assert read(10_000) - before < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_text_left_over_is_released_as_it_comes() -> None:
