@@ -1,20 +1,35 @@
-"""Holds back what may be a run of stop strings at the very end of the input."""
+"""Holds back what may be a run of stop strings at the very end of the input.
+
+Cut is the longest end of the input that is stop strings in a row; held, the longest that more text could make into one.
+"""
 
 from __future__ import annotations
 
-import re
-
 
 class StopStrings:
-    """The ``%stop`` strings of a format, prepared."""
+    """The ``%stop`` strings of a format, prepared: ``beginnings`` are those of each, itself not among them."""
 
-    __slots__ = ("firsts", "longest", "runs", "strings")
+    __slots__ = ("beginnings", "firsts", "longest", "strings")
 
     def __init__(self, strings: tuple[str, ...]) -> None:
-        self.strings = tuple(sorted(strings, key=len, reverse=True))
+        self.strings = strings
+        self.beginnings = frozenset(string[:size] for string in strings for size in range(len(string)))
         self.firsts = frozenset(string[0] for string in strings)
         self.longest = max(map(len, strings), default=0)
-        self.runs = re.compile("(?:" + "|".join(map(re.escape, self.strings)) + ")*+") if strings else None
+
+    def held_from(self, text: str) -> int:
+        """Where the longest end of ``text`` starts that is stop strings in a row and the beginning of one."""
+        earliest = size = len(text)
+        near = range(max(0, size - self.longest + 1), size)
+        starts = [size, *(at for at in near if text[at] in self.firsts and text[at:] in self.beginnings)]
+        seen = set(starts)
+        while starts:
+            start = starts.pop()
+            earliest = min(earliest, start)
+            before = {start - len(string) for string in self.strings if text.endswith(string, 0, start)} - seen
+            seen |= before
+            starts += before
+        return earliest
 
 
 class Stops:
@@ -25,63 +40,53 @@ class Stops:
     ('Hi', '', '<|im_end|>', '')
     """
 
-    __slots__ = ("_known", "_partial", "_run")
+    __slots__ = ("_held", "_known", "_open", "_size", "_start")
 
     def __init__(self, known: StopStrings) -> None:
         self._known = known
-        self._run: list[str] = []
-        self._partial = ""
+        self._held: list[str] = []
+        self._start = 0  # Of what is held, and how much text there is in all.
+        self._size = 0
+        # How the held text can be read, stop strings in a row and the beginning of one: that, and where it starts first.
+        self._open: dict[str, int] = {}
 
     @property
     def held(self) -> str:
         """What is held back."""
-        return "".join(self._run) + self._partial
+        return "".join(self._held)
 
     def pass_on(self, chunk: str) -> str:
         """``chunk`` and what was held before it, less what is held now."""
-        if self._known.runs is None:
-            return chunk
-        if not self._run and not self._partial and self._known.firsts.isdisjoint(chunk[-self._known.longest :]):
-            return chunk
-        text = self._partial + chunk
-        if self._run:
-            going = self._known.runs.match(text)
-            end = going.end() if going else 0
-            if self._may_begin(text[end:]):
-                self._run.append(text[:end])
-                self._partial = text[end:]
-                return ""
-            passed = "".join(self._run)
-            self._run = []
-        else:
-            passed = ""
-        start = self._held_from(text)
-        going = self._known.runs.match(text, start)
-        end = going.end() if going else start
-        self._run = [text[start:end]] if end > start else []
-        self._partial = text[end:]
-        return passed + text[:start]
+        first = 0
+        if not self._open:
+            if self._known.firsts.isdisjoint(chunk[-self._known.longest :]):
+                return chunk
+            first = self._known.held_from(chunk)
+            self._held = []
+        for character in chunk[first:]:
+            self._read(character)
+        self._held.append(chunk[first:])
+        start = min(self._open.values(), default=self._size)
+        passed = chunk[:first]
+        if start > self._start:  # As often as there are beginnings at most, then all of it is gone.
+            held = self.held
+            passed += held[: start - self._start]
+            self._held = [held[start - self._start :]]
+            self._start = start
+        return passed
+
+    def _read(self, character: str) -> None:
+        """One more character of the held text."""
+        known, grown = self._known, dict[str, int]()
+        for begun, start in [*self._open.items(), ("", self._size)]:
+            text = begun + character
+            if text in known.beginnings:
+                grown[text] = min(start, grown.get(text, start))
+            if text in known.strings:
+                grown[""] = min(start, grown.get("", start))
+        self._open = grown
+        self._size += 1
 
     def rest(self) -> str:
         """At the end of the input: what was held and is no stop string. Complete ones are left out."""
-        return "" if self._partial == "" else self.held
-
-    def _may_begin(self, text: str) -> bool:
-        return any(string.startswith(text) for string in self._known.strings)
-
-    def _ends_in(self, text: str, start: int) -> bool:
-        """Whether a complete stop string that ends ``text`` began before ``start``: the longer one counts."""
-        return any(text.endswith(string) and len(text) - len(string) < start for string in self._known.strings)
-
-    def _held_from(self, text: str) -> int:
-        """Where the run of stop strings, and the beginning of one, that ends ``text`` begins."""
-        partial = len(text)
-        for start in range(max(0, len(text) - self._known.longest + 1), len(text)):
-            if text[start] in self._known.firsts and self._may_begin(text[start:]) and not self._ends_in(text, start):
-                partial = start
-                break
-        while True:
-            before = next((s for s in self._known.strings if text.endswith(s, 0, partial)), "")
-            if not before:
-                return partial
-            partial -= len(before)
+        return self.held[: self._open.get("", self._size) - self._start]
