@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from .program import LOG_CLOSE, LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_SPAN
+from .program import LOG_CLOSE, LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN
 from .state import LogEntry, State
 
+_ENDS = frozenset((LOG_FRAME_END, LOG_RECOVERED))
 _SHAPED = re.compile(r"[^\s\"'<>]{1,128}+")
 
 
@@ -28,23 +29,38 @@ class Captures(State):
 
     def _last(self, log: list[LogEntry], text: str, label: str) -> str:
         """The text that ``label`` captured last in this rule instance: captures of deeper instances are closed."""
-        deeper, end = 0, -1
-        for kind, what, pos in reversed(log):
-            if kind == LOG_FRAME_END:
-                deeper += 1
-            elif kind == LOG_FRAME:
-                deeper -= 1
-                if deeper < 0:
-                    break
-            elif deeper:
-                continue
+        index, end = len(log) - 1, -1
+        while index >= 0:
+            kind, what, pos = log[index]
+            if kind == LOG_FRAME:
+                break
+            if kind in _ENDS:
+                index = what
             elif kind == LOG_SPAN and what[0] == label and end < 0:
                 return text[what[2] : pos]
             elif kind == LOG_CLOSE and what == label and end < 0:
                 end = pos
             elif kind == LOG_OPEN and what[0] == label and end >= 0:
                 return text[pos:end]
+            index -= 1
         return ""
+
+    def _begun(self, log: list[LogEntry]) -> int:
+        """Where in the log the innermost rule instance that is open began."""
+        index = len(log) - 1
+        while log[index][0] != LOG_FRAME:
+            index = (log[index][1] if log[index][0] in _ENDS else index) - 1
+        return index
+
+    def _given_up(self, log: list[LogEntry]) -> int:
+        """Where in the log the rule instance began that recovery, which has just ended, gave up."""
+        index = len(log) - 1
+        while log[index][0] != LOG_RECOVER:
+            index -= 1
+        scope = log[index][1][0]
+        while index > 0 and (log[index][0] != LOG_FRAME or log[index][1] is not scope.identity):
+            index = (log[index][1] if log[index][0] in _ENDS else index) - 1
+        return index
 
     def _name(self, slot: int, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of the tool name at ``pos``; -1: there is none; -2: more text must come first."""

@@ -6,6 +6,7 @@ Ierusalimschy, "A parsing machine for PEGs" (DLS 2008), with a hard commit and o
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -64,7 +65,8 @@ NAMES = (
 )
 # fmt: on
 
-# Kinds of log entries; an entry is (kind, what, position).
+# Kinds of log entries; an entry is (kind, what, position). What ends a rule instance, or recovery from one, says where in
+# the log that instance began, if the program looks back.
 LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN, LOG_CHAIN = range(9)
 # How TAKE reads its label.
 BY_NAME, BY_JSON, BY_UNTIL, BY_VALUE = range(4)
@@ -122,7 +124,7 @@ class NameSlot:
     shape: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A compiled grammar. ``names`` are its places for tool names, in the order of their NAME instructions.
 
@@ -137,7 +139,7 @@ class Program:
     places: dict[int, Continuation]
     choices: dict[int, Continuation]
 
-    @property
+    @functools.cached_property
     def looks_back(self) -> bool:
         """Whether it matches a captured text again, so that the log and the text before must be kept."""
         return any(instruction[0] == SAME for instruction in self.code)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import json.decoder
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
 import chatpeg.machine
+from chatpeg.chain_code import Chain
 from chatpeg.machine import Machine
-from chatpeg.program import Program
+from chatpeg.program import Link, Program
 from chatpeg.search import Search
 
 
@@ -52,45 +54,60 @@ class CountedSearch(Search):
 
 @dataclass
 class CountedLog:
-    """A log that counts the entries gone through, newest first."""
+    """A log that counts the entries looked at."""
 
     log: list[Any]
     tally: Tally
 
-    def __reversed__(self) -> Iterator[Any]:
-        for entry in reversed(self.log):
-            self.tally.characters += 1
-            yield entry
+    def __len__(self) -> int:
+        return len(self.log)
+
+    def __getitem__(self, index: int) -> Any:
+        self.tally.characters += 1
+        return self.log[index]
 
 
 class CountingMachine(Machine):
     """The machine, counting what it copies as well."""
 
-    def __init__(self, program: Program, names: Any, tally: Tally) -> None:
-        super().__init__(counted(program, tally), names)
-        self.tally = tally
+    def __init__(self, program: Program, names: Any) -> None:
+        program, self.tally = counted(program)
+        super().__init__(program, names)
+        self.tally.characters = 0
 
     def _last(self, log: Any, text: str, label: str) -> str:
         return super()._last(CountedLog(log, self.tally), text, label)
+
+    def _begun(self, log: Any) -> int:
+        return super()._begun(CountedLog(log, self.tally))
+
+    def _given_up(self, log: Any) -> int:
+        return super()._given_up(CountedLog(log, self.tally))
 
     def forget(self, upto: int) -> None:
         self.tally.characters += len(self.text) - upto
         super().forget(upto)
 
 
-def counted(program: Program, tally: Tally) -> Program:
-    """``program`` with every instruction that reads counting into ``tally``.
+@functools.cache
+def counted(program: Program) -> tuple[Program, Tally]:
+    """``program`` with every instruction that reads counting, and what counts.
 
     A fused pattern that does not match is not counted: the instructions behind it look at the same characters.
     """
+    tally = Tally()
     code = tuple(tuple(_counted(part, tally) for part in instruction) for instruction in program.code)
-    return replace(program, code=code)
+    return replace(program, code=code), tally
 
 
 def _counted(part: object, tally: Tally) -> object:
     if isinstance(part, Search):
         values = {name: getattr(part, name) for name in Search.__slots__}
         return CountedSearch(**values, tally=tally)
+    if isinstance(part, Chain):
+        return replace(part, links=_counted(part.links, tally))
+    if isinstance(part, Link):
+        return part._replace(steps=_counted(part.steps, tally))
     if isinstance(part, tuple):
         return tuple(_counted(inner, tally) for inner in part)
     if callable(part):
@@ -100,6 +117,8 @@ def _counted(part: object, tally: Tally) -> object:
             tally.characters += 1 + (found.end() - pos if found else 0)
             return found
 
+        if isinstance(pattern := getattr(part, "__self__", None), re.Pattern):
+            match.__self__ = pattern  # A chain asks how many groups it has.
         return match
     return part
 
@@ -133,9 +152,9 @@ def steps(chat: Any, text: str, size: int, *, errors: bool = False) -> tuple[int
 
     ``errors``: what the C scanner's errors look at counts as well.
     """
-    tally = CountedScan.tally = Tally()
     parser = chat.parser(prompt="")
-    parser._machine = CountingMachine(parser._machine.program, parser._machine.names, tally)
+    parser._machine = CountingMachine(parser._machine.program, parser._machine.names)
+    tally = CountedScan.tally = parser._machine.tally
     with (
         mock.patch.object(chatpeg.machine, "JsonScan", CountedScan),
         mock.patch.object(json.decoder, "JSONDecodeError", counted_error(tally) if errors else json.JSONDecodeError),

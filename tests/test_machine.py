@@ -181,6 +181,17 @@ def test_same_does_not_see_the_captures_of_another_rule() -> None:
     assert len(message(grammar, "<f:a(1)/a>").tool_calls) == 1
 
 
+@pytest.mark.parametrize(
+    "text, malformed", [("<a>[1]</a>", []), ("<a>[x]</a>", ["[x]"]), ("<a>[x][1][y]</a>", ["[x]", "[y]"])]
+)
+def test_same_sees_past_what_was_given_up(text: str, malformed: list[str]) -> None:
+    """A rule instance that recovery has given up is over: the captures before it are of the instance around it."""
+    grammar = written('%fields tag\nstart = "<" tag:[a-z]+ ">" ^ bit* "</" same(tag) ">"\nbit = "[" ^ [0-9] "]"')
+    found = message(grammar, text)
+    assert [one.text for one in found.malformed] == malformed
+    assert found.fields == {"tag": "a"}
+
+
 def test_same_outside_a_call_does_not_depend_on_chunks() -> None:
     """The capture is remembered although its region has been released."""
     grammar = written('%fields tag\nstart = e*\ne = "<" tag:[a-z]+ ">" ^ content:until("</") "</" same(tag) ">"')
