@@ -31,6 +31,14 @@ def to_rules(
     return _Writer(language, builder, hint, spell, end).whole()
 
 
+def rests(
+    language: Automaton, builder: Builder, hint: str, spell: Callable[[Ranges], Expr], end: Expr
+) -> Callable[[int], Expr]:
+    """What the texts of the language go on with behind each of its states; a rule is written when it is asked for."""
+    writer = _Writer(language, builder, hint, spell, end)
+    return writer.rest
+
+
 class _Writer:
     def __init__(
         self, language: Automaton, builder: Builder, hint: str, spell: Callable[[Ranges], Expr], end: Expr
@@ -64,11 +72,19 @@ class _Writer:
             body: Expr = self.rule(0)
         else:
             body = self.state(0, 0)
-        # Bodies are written after the expression that needs them, so that no cycle recurses.
+        self.write()
+        return body
+
+    def rest(self, state: int) -> Expr:
+        body = self.rule(state) if self.exits[state] else self.end
+        self.write()
+        return body
+
+    def write(self) -> None:
+        """Bodies are written after the expression that needs them, so that no cycle recurses."""
         while self.waiting:
             state = self.waiting.pop()
             self.builder.fill(self.rules[state], self.state(state, 0))
-        return body
 
     def rule(self, state: int) -> Ref:
         if state not in self.rules:

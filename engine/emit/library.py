@@ -128,7 +128,8 @@ def _read_member(node: Sequence, rules: Rules, found: _Found) -> None:
     keys = before[:-1]
     choice = keys[0] if len(keys) == 1 else Sequence(tuple(keys), node.span)
     for alternative in _alternatives(choice):
-        found.keys += _spellings(alternative, "key", rules)
+        # The first member and those behind a separator are written apart, and alike.
+        found.keys += [spelling for spelling in _spellings(alternative, "key", rules) if spelling not in found.keys]
     found.keys.sort(key=lambda spelling: len(spelling.open))
 
 

@@ -106,9 +106,7 @@ def _keys(lowers: Lowers, extra: Extra) -> list[Expr]:
         return [shared.texts.quoted(extra.names, spelling, colon) for spelling in spellings]
     if not extra.but:
         return [joined_all([shared.plain("key"), Text(colon)])]
-    if all(spelling.limits() is None for spelling in spellings):
-        return [shared.texts.all_but(extra.but, spelling, colon) for spelling in spellings]
-    return [shared.texts.quoted(shared.texts.others(extra.but), spelling, colon) for spelling in spellings]
+    return [shared.texts.all_but(extra.but, spelling, colon) for spelling in spellings]
 
 
 def _without_some(lowers: Lowers, conj: Conj, excluded: list[object], size: Size) -> Size:

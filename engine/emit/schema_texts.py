@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
-from ..charset import Ranges
+from ..charset import Ranges, normal
 from .automaton import Automaton, TooLarge, anything, lengths, texts
-from .automaton_rules import sequence, to_rules
-from .charset import ANY, charset, complement
+from .automaton_rules import rests, sequence, to_rules
+from .charset import ANY, charset, difference
 from .dialect import Spelling
 from .nfa import compiled
 from .rules import NOTHING, Alt, Builder, Chars, Expr, Ref, Rep, Seq, Text
@@ -21,6 +22,9 @@ LARGEST_COUNT = 100_000
 #: Lengths up to here are multiplied with another language, state by state.
 MOST_COUNTED_STATES = 2000
 
+
+#: Letters of a word in one rule: backends read parentheses recursively.
+_DEEPEST = 32
 
 #: Told which keyword is not enforced, and why.
 Reports = Callable[[str, str], None]
@@ -71,6 +75,13 @@ def _counted(found: Automaton, length: Size, report: Reports) -> Automaton:
     return found
 
 
+class _Left(NamedTuple):
+    """The rests of forbidden words, and how far what can be spelled has come: a state of its automaton."""
+
+    words: tuple[str, ...]
+    state: int
+
+
 class TextRules:
     """Writes languages of strings as rules of one builder, each once.
 
@@ -82,11 +93,11 @@ class TextRules:
         self._known: dict[tuple[Automaton, int, str], Expr] = {}
         self._characters: dict[tuple[int, Ranges], Expr] = {}
         self._any: dict[int, Expr] = {}
-        self._tails: dict[tuple[int, str], Ref] = {}
-        self._others: dict[tuple[str, ...], Automaton] = {}
+        self._rests: dict[tuple[int, str], Callable[[int], Expr]] = {}
         self._letters: dict[tuple[str, int], Expr] = {}
-        self._buts: dict[tuple[tuple[str, ...], int, str], Expr] = {}
-        self._frees: dict[tuple[str, int, str], Expr] = {}
+        self._buts: dict[tuple[_Left, int, str], Expr] = {}
+        self._waiting: list[tuple[Ref, _Left, Spelling, str]] = []
+        self._frees: dict[tuple[str, int, int, str], list[Expr]] = {}
 
     def character(self, spelling: Spelling, ranges: Ranges) -> Expr:
         """One character of the set as written, a rule of its own where that takes a choice."""
@@ -115,30 +126,43 @@ class TextRules:
 
     def all_but(self, words: Iterable[str], spelling: Spelling, behind: str) -> Expr:
         """Any text but these words in its quotes, and what stands behind: one choice for each beginning of a word."""
-        return sequence([Text(spelling.open), self._but(tuple(sorted(set(words))), spelling, behind)])
+        body = self._but(_Left(tuple(sorted(set(words))), 0), spelling, behind, 0)
+        while self._waiting:
+            ref, left, quotes, end = self._waiting.pop()
+            self.builder.fill(ref, self._all_but(left, quotes, end, 0))
+        return sequence([Text(spelling.open), body])
 
-    def _but(self, words: tuple[str, ...], spelling: Spelling, behind: str) -> Expr:
-        """What may follow where these are the forbidden rests; what many words end with is written once."""
-        key = (words, id(spelling), behind)
+    def _but(self, left: _Left, spelling: Spelling, behind: str, depth: int) -> Expr:
+        """What may follow; what many words end with is written once. A long word is rules, not one deep nest."""
+        key = (left, id(spelling), behind)
         if key not in self._buts:
-            self._buts[key] = self._all_but(words, spelling, behind)
+            if depth < _DEEPEST:
+                self._buts[key] = self._all_but(left, spelling, behind, depth)
+            else:
+                ref = self._buts[key] = self.builder.reserve("text")
+                self._waiting.append((ref, left, spelling, behind))
         return self._buts[key]
 
-    def _all_but(self, words: tuple[str, ...], spelling: Spelling, behind: str) -> Expr:
+    def _all_but(self, left: _Left, spelling: Spelling, behind: str, depth: int) -> Expr:
+        spellable = spelling.limits() or _ANYTHING
         heads: dict[str, list[str]] = {}
-        for word in words:
+        for word in left.words:
             if word:
                 heads.setdefault(word[0], []).append(word[1:])
-        if not heads:
-            return self._free("", spelling, behind)
-        alike: dict[tuple[str, ...], str] = {}
-        for head, tails in heads.items():
-            alike[tuple(tails)] = alike.get(tuple(tails), "") + head
-        choices: list[Expr] = [] if "" in words else [Text(spelling.close + behind)]
-        choices.append(self._free("".join(sorted(heads)), spelling, behind))
-        for rests, letters in alike.items():
-            choices.append(sequence([self._one_of(letters, spelling), self._but(rests, spelling, behind)]))
-        return Alt(tuple(choices))
+        alike: dict[_Left, str] = {}
+        for head, rest in heads.items():
+            state = spellable.step(left.state, ord(head))
+            if state >= 0:
+                further = _Left(tuple(rest), state)
+                alike[further] = alike.get(further, "") + head
+        ends = left.state in spellable.accepting and "" not in left.words
+        choices: list[Expr] = [Text(spelling.close + behind)] if ends else []
+        choices += self._free("".join(sorted(heads)), left.state, spelling, behind)
+        for further, letters in alike.items():
+            body = self._but(further, spelling, behind, depth + 1)
+            if body is not NOTHING:
+                choices.append(sequence([self._one_of(letters, spelling), body]))
+        return Alt(tuple(choices)) if len(choices) > 1 else choices[0] if choices else NOTHING
 
     def _one_of(self, letters: str, spelling: Spelling) -> Expr:
         key = (letters, id(spelling))
@@ -146,26 +170,26 @@ class TextRules:
             self._letters[key] = self.character(spelling, charset(letters))
         return self._letters[key]
 
-    def _free(self, heads: str, spelling: Spelling, behind: str) -> Expr:
-        """A character that is none of ``heads`` and any rest."""
-        key = (heads, id(spelling), behind)
+    def _free(self, heads: str, state: int, spelling: Spelling, behind: str) -> list[Expr]:
+        """A character that is none of ``heads`` and any rest: one choice for each state that it leads to."""
+        key = (heads, state, id(spelling), behind)
         if key not in self._frees:
-            first = self.character(spelling, _all_but(heads)) if heads else self.any_character(spelling)
-            self._frees[key] = sequence([first, self._tail(spelling, behind)])
+            led: dict[int, list[tuple[int, int]]] = {}
+            for low, high, target in (spelling.limits() or _ANYTHING).edges[state]:
+                led.setdefault(target, []).append((low, high))
+            self._frees[key] = [
+                sequence([self._spelled(spelling, free), self._rest(spelling, behind)(target)])
+                for target, ranges in led.items()
+                if (free := _without(tuple(ranges), heads))
+            ]
         return self._frees[key]
 
-    def _tail(self, spelling: Spelling, behind: str) -> Ref:
+    def _rest(self, spelling: Spelling, behind: str) -> Callable[[int], Expr]:
         key = (id(spelling), behind)
-        if key not in self._tails:
-            rest = sequence([Rep(self.any_character(spelling), 0, None), Text(spelling.close + behind)])
-            self._tails[key] = self.builder.define("text", rest)
-        return self._tails[key]
-
-    def others(self, words: tuple[str, ...]) -> Automaton:
-        """Every text but these."""
-        if words not in self._others:
-            self._others[words] = texts(words).complement()
-        return self._others[words]
+        if key not in self._rests:
+            end, spell = Text(spelling.close + behind), partial(self._spelled, spelling)
+            self._rests[key] = rests(spelling.limits() or _ANYTHING, self.builder, "text", spell, end)
+        return self._rests[key]
 
     def quoted(self, found: Automaton, spelling: Spelling, behind: str = "") -> Expr:
         """A text of the language in its quotes, and what stands behind."""
@@ -200,6 +224,7 @@ def union(languages: Iterable[Automaton]) -> Automaton:
     return first
 
 
+_ANYTHING = anything()
 _BLANKS = Rep(Chars(((9, 10), (13, 13), (32, 32))), 0, None)
 _STARTS: dict[str, Sequence[Expr]] = {
     "object": (Text("{"),),
@@ -213,8 +238,8 @@ _STARTS: dict[str, Sequence[Expr]] = {
 
 
 @lru_cache(maxsize=4096)
-def _all_but(characters: str) -> Ranges:
-    return complement(charset(characters))
+def _without(ranges: Ranges, characters: str) -> Ranges:
+    return difference(normal(ranges), charset(*characters))
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,8 @@ from typing import Any
 
 import chatpeg
 import pytest
+from chatpeg.emit.library import dialect_of
+from chatpeg.emit.rules import Text
 from recogniser import Recogniser
 from rendered import RENDER
 
@@ -47,3 +49,60 @@ def test_texts_side_by_side_hold_no_call(second: str) -> None:
 def test_an_answer_after_the_thought_of_a_format_without_calls() -> None:
     chat = chatpeg.load("deepseek-r1").bind(response_format={"type": "integer"})
     assert Recogniser(chat.gbnf(prompt="<think>\n").grammar or "").matches("Hm.\n</think>\n\n7")
+
+
+@pytest.mark.parametrize("format_id", sorted(RENDER))
+def test_a_long_name_of_a_parameter(format_id: str) -> None:
+    """A grammar nests no deeper than backends can read, however long a name is."""
+    offered = [
+        {"type": "function", "function": {"name": "f", "parameters": {"properties": {"x" * 2000: {"type": "integer"}}}}}
+    ]
+    made = chatpeg.load(format_id).bind(tools=offered, tool_choice="required").gbnf(prompt="")
+    assert all(deepest(line) < 100 for line in (made.grammar or "").splitlines())
+    text = RENDER[format_id]([("f", {"x" * 2000: 1})])
+    assert Recogniser(made.grammar or "").matches(text)
+
+
+def deepest(line: str) -> int:
+    """How deep its parentheses go; those in strings and classes are few."""
+    depth = most = 0
+    for character in line:
+        depth += (character == "(") - (character == ")")
+        most = max(most, depth)
+    return most
+
+
+QUOTE = '<|"|>'
+
+
+@pytest.mark.parametrize(
+    "key, other",
+    [
+        *(("days", key) for key in ("day", "daysa", "d", "x", "da ys", f"{QUOTE}day{QUOTE}", f"{QUOTE}days<|{QUOTE}")),
+        ("two words", "two word"),
+        ("two words", f"{QUOTE}two words {QUOTE}"),
+        ("<|", f"{QUOTE}<{QUOTE}"),
+        ("<|", f"{QUOTE}<|x{QUOTE}"),
+        ("", f"{QUOTE}x{QUOTE}"),
+    ],
+)
+def test_any_other_key_in_an_open_object(key: str, other: str) -> None:
+    """A declared name holds what it is declared to be, bare or in quotes; every other one holds anything."""
+    offered = [
+        {"type": "function", "function": {"name": "f", "parameters": {"properties": {key: {"type": "integer"}}}}}
+    ]
+    made = chatpeg.load("gemma-4").bind(tools=offered, tool_choice="required").gbnf(prompt="")
+    recogniser = Recogniser(made.grammar or "")
+
+    def accepts(written: str) -> bool:
+        return recogniser.matches(f"<|tool_call>call:f{{{written}:{QUOTE}x{QUOTE}}}<tool_call|>")
+
+    assert accepts(other)
+    assert not accepts(key)
+    assert not accepts(f"{QUOTE}{key}{QUOTE}")
+
+
+def test_the_members_of_an_object_are_written_once() -> None:
+    """In a library's rules the first member stands apart from those behind a separator."""
+    keys = dialect_of('gemma.object("<|\\"|>")', chatpeg.load("gemma-4").loaded.rules, Text(" ")).keys
+    assert len(keys) == len(set(keys)) == 2
