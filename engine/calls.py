@@ -183,7 +183,7 @@ class CallReader:
         parts = self._parts
         if len(parts) < 2 or parts[0].label != "arguments" or parts[1].label != "value":
             return None
-        if parts[1].dialect != "raw" or (len(parts) == 2 and parts[1].value.types != _STRING):
+        if parts[1].dialect != "raw" or (len(parts) == 2 and not (parts[1].typed and parts[1].value.types == _STRING)):
             return None
         if len(parts) > 2 and (len(parts) > 3 or parts[2].label != "text" or parts[1].texts):
             return None
@@ -205,7 +205,7 @@ class CallReader:
         return ToolCall(self.name, self.arguments or "{}", self.captures.get("id"), True, known)
 
 
-def plain_call(offered: dict[str, Tool] | None, name: str, members: list[tuple[str, int, str]]) -> ToolCall | None:
+def call_of(offered: dict[str, Tool] | None, name: str, members: list[tuple[str, int, str]]) -> ToolCall | None:
     """The call of ``name`` with ``members``: each a key, how its value was taken, and its text.
 
     None where it takes a `CallReader` to tell what they are.

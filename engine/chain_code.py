@@ -1,12 +1,11 @@
-"""A chain as two Python functions, written out: nothing is looked up while they run (as dataclasses write `__init__`).
+"""A chain as two Python functions, written out: what it consists of is not looked up while they run.
 
-Their text holds no word of a grammar: what comes from one is a constant, a name in the text.
+(As dataclasses write `__init__`.) Their text holds no word of a grammar: what comes from one is a constant, a name in the text.
 """
 
 from __future__ import annotations
 
 import functools
-import linecache
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,10 +30,10 @@ class Chain:
     lead: str
 
     @functools.cached_property
-    def run(self) -> Callable[..., tuple[int, Any] | None]:
+    def run(self) -> Callable[..., tuple[int, Any] | int]:
         """``(machine, text, pos, at_end, calls, scopes, barrier)``: where the chain ends, and the scopes behind it.
 
-        None, and nothing done, if what it reads does not stand there.
+        Nothing is done if what it reads does not stand there, and only the place that it had come to is returned.
         """
         return self._functions["run"]  # type: ignore[no-any-return]
 
@@ -45,7 +44,7 @@ class Chain:
 
     @functools.cached_property
     def _functions(self) -> dict[str, Any]:
-        writer = _Writer(self)
+        writer = _FunctionWriter(self)
         code = _compiled(writer.source())
         namespace = {"whole_value": whole_value, **writer.constants}
         exec(code, namespace)  # noqa: S102 - a text of our own words
@@ -55,12 +54,12 @@ class Chain:
 @functools.lru_cache(maxsize=1024)
 def _compiled(source: str) -> CodeType:
     """The code of a text; chains of one shape have the same."""
-    name = f"<chatpeg chain {_compiled.cache_info().misses}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # For tracebacks.
-    return compile(source, name, "exec")
+    return compile(source, "<chatpeg chain>", "exec")
 
 
 _OF_LABELS = frozenset((op.TAKE, op.SCAN))
+_OF_NO_PLACE = frozenset((op.COMMIT, op.POP, op.SETTLE, op.CHOICE))
+_ABOUT_CHOICES = _OF_NO_PLACE | {op.OPEN}
 _ABOUT_SCOPES = frozenset((op.ENTER, op.EXIT, op.COMMIT, op.OPEN))
 
 
@@ -73,7 +72,7 @@ class _Place(NamedTuple):
 
     def needed(self, what: int) -> tuple[str, ...]:
         """The variables that an effect needs."""
-        return self if what in _OF_LABELS else (self.start,)
+        return self if what in _OF_LABELS else () if what in _OF_NO_PLACE else (self.start,)
 
 
 def _places(link: Link, number: int) -> list[_Place]:
@@ -81,7 +80,7 @@ def _places(link: Link, number: int) -> list[_Place]:
     places = [_Place(f"start{number}", "")]
     for step, (how, what, _) in enumerate(link.steps):
         name = f"{number}_{step}"
-        if how == op.SCAN:
+        if how == op.BY_PATTERN:
             places += [_Place(f"from{name}_{n}", f"to{name}_{n}") for n in range(what.__self__.groups + 1)]
         else:
             places.append(_Place(f"from{name}", f"to{name}", f"how{name}" if how == op.BY_VALUE else ""))
@@ -89,7 +88,7 @@ def _places(link: Link, number: int) -> list[_Place]:
     return places
 
 
-class _Writer:
+class _FunctionWriter:
     """Writes the functions of a chain.
 
     ``inner`` are the effects of scopes that end in the chain, and those on them: what gives up a scope never sees one.
@@ -109,7 +108,7 @@ class _Writer:
         ]
         self._inner = _inner(links)
         steps = [step for link in links for step in link.steps]
-        self._sets = any(how == op.SCAN and known for how, _, known in steps)
+        self._sets = any(how == op.BY_PATTERN and known for how, _, known in steps)
         self._asks = any(how == op.BY_VALUE for how, _, _ in steps)
         self._enters = any(
             what == op.ENTER and (number, index) not in self._inner
@@ -144,7 +143,7 @@ class _Writer:
         return name
 
     def _refuse_if(self, condition: str) -> None:
-        self._line(f"if {condition}: return None")
+        self._line(f"if {condition}: return pos")
 
     def _all_kept(self) -> str:
         """What the log hands from one to the other, as a tuple to make or to take apart."""
@@ -178,7 +177,7 @@ class _Writer:
             self._line(f"start{number} = pos")
         for step, (how, what, more) in enumerate(link.steps):
             name = f"{number}_{step}"
-            if how == op.SCAN:
+            if how == op.BY_PATTERN:
                 self._line(f"found = {self._constant(what)}(text, pos)")
                 self._refuse_if("found is None")
                 for group in range(what.__self__.groups + 1):
@@ -189,9 +188,8 @@ class _Writer:
                 for group, slot, dialect in more:
                     self._known(group, slot, dialect)
                 continue
-            if f"from{name}" in kept:
-                self._line(f"from{name} = pos")
-            self._take(how, what, more, f"how{name}" if f"how{name}" in kept else "_")
+            self._line(f"from{name} = pos")
+            self._take(how, what, more, name)
             if f"to{name}" in kept:
                 self._line(f"to{name} = pos")
 
@@ -207,11 +205,12 @@ class _Writer:
         self._refuse_if("whole is not None and word not in whole")
         self._line(f"tool = {decoded}")
 
-    def _take(self, how: int, what: Any, more: Any, taken: str) -> None:
-        """A label's text, as the instruction TAKE reads it."""
+    def _take(self, how: int, what: Any, more: Any, name: str) -> None:
+        """A label's text, as `Shortcuts` reads it for the instruction TAKE (tests/test_chains.py compares them)."""
+        refuse = f"if pos < 0: return from{name}"
         if how == op.BY_JSON:
             self._line('pos = whole_value(text, pos) if text.startswith("{", pos) else -1')
-            self._refuse_if("pos < 0")
+            self._line(refuse)
             return
         search = self._constant(what)
         until = f"{search}.candidate(text, pos, True, pos, at_end)"
@@ -219,16 +218,16 @@ class _Writer:
             until = f"{search}.hit(text, pos) if at_end else {until}"
         if how == op.BY_VALUE:
             with self._block("if names.only_text[tool, key]"):
-                self._line(f"{taken} = {op.BY_VALUE}")
+                self._line(f"how{name} = {op.BY_VALUE}")
                 self._line(f"pos = {until}")
             with self._block("else"):
-                self._line(f"{taken} = {op.BY_JSON}")
+                self._line(f"how{name} = {op.BY_JSON}")
                 self._line("pos = whole_value(text, pos) if pos < len(text) else -1")
-            self._refuse_if("pos < 0")
+            self._line(refuse)
             return
         self._line(f"pos = {until}")
         with self._block("if pos < 0"):
-            self._refuse_if("not at_end")
+            self._line(f"if not at_end: return from{name}")
             self._line("pos = len(text)")
         if more is not None:
             with self._block("else"):
@@ -236,7 +235,8 @@ class _Writer:
 
     def _note(self) -> None:
         """What the instructions do besides reading."""
-        self._line("choices = machine.choices")
+        if any(what in _ABOUT_CHOICES for link in self._links for what, _, _ in link.state):
+            self._line("choices = machine.choices")
         if self._enters:
             self._line("entered = []")
         if self._sets:
@@ -312,11 +312,11 @@ class _Writer:
         if self._enters:
             self._line("scopes = iter(entered)")
         logged = [number for number, link in enumerate(self._links) if link.log]
-        told = [[(what, *_label(value)) for what, value, _ in self._links[number].log] for number in logged]
-        if told == _PLAIN_CALL and self._links[logged[1]].literal:
+        links = [self._links[number] for number in logged]
+        if _is_plain_call(links):
             self._tell_plain_call(*logged)
-        elif [[what for what, *_ in link] for link in told] == [_PLAIN_TEXT]:
-            self._tell_plain_text(logged[0])
+        elif _is_plain_text(links):
+            self._tell_plain_text(*logged)
         for number, link in enumerate(self._links):
             if not link.log:
                 continue
@@ -331,14 +331,16 @@ class _Writer:
 
     def _tell_plain_call(self, head: int, loop: int, foot: int) -> None:
         """Try to make the call at once."""
-        entered, opened, name = (self._places[head][at] for _, _, at in self._links[head].log[:3])
+        entered, opened, name, begun = (self._places[head][at] for _, _, at in self._links[head].log)
         key, value = (self._places[loop][at] for _, _, at in self._links[loop].log)
-        _, closed, left = (self._places[foot][at] for _, _, at in self._links[foot].log)
+        ended, closed, left = (self._places[foot][at] for _, _, at in self._links[foot].log)
         names = _tuple(self._kept[loop])
         member = f"(text[{key.start}:{key.end}], {value.how}, text[{value.start}:{value.end}])"
         self._line(f"members = [{member} for {names} in rounds{loop}]")
         places = ", ".join(f"{place.start} + base" for place in (entered, opened, closed, left))
-        self._line(f"if regions.plain_call(text[{name.start}:{name.end}], members, {places}): return")
+        # Arguments without parameters are what their text says.
+        bare = f"(members or {begun.start} == {ended.start})"
+        self._line(f"if {bare} and regions.plain_call(text[{name.start}:{name.end}], members, {places}): return")
 
     def _tell_plain_text(self, link: int) -> None:
         """Try to make the region at once."""
@@ -390,15 +392,24 @@ _PLAIN_CALL = [
     [(op.SCAN, "key", "raw", op.BY_UNTIL), (op.TAKE, "value", "raw", op.BY_VALUE)],
     [(op.CLOSE, "arguments"), (op.CLOSE, "tool_call"), (op.EXIT,)],
 ]
-"""What a rule tells that is a call whose parameters are read in a loop."""
-_PLAIN_TEXT = [op.ENTER, op.TAKE, op.EXIT]
-"""What a rule tells that is a text region and nothing else."""
+
+
+def _is_plain_call(links: list[Link]) -> bool:
+    """Whether the links tell of a rule that is a call whose parameters are read in a loop."""
+    told = [[(what, *_label(value)) for what, value, _ in link.log] for link in links]
+    return told == _PLAIN_CALL and [bool(link.literal) for link in links] == [False, True, False]
+
+
+def _is_plain_text(links: list[Link]) -> bool:
+    """Whether the links tell of a rule that is a text region and nothing else."""
+    told = [[what for what, _, _ in link.log] for link in links]
+    return told == [[op.ENTER, op.TAKE, op.EXIT]] and not links[0].literal
 
 
 def _inner(links: tuple[Link, ...]) -> dict[tuple[int, int], str]:
     """The effects, by link and place in it, on scopes that end in the chain, and on which scope.
 
-    No choice holds such a scope: one that the chain opens comes first of all.
+    No choice can restore such a scope: the only one that a chain opens is its first effect, before any scope.
     """
     found: dict[tuple[int, int], str] = {}
     opened: list[list[tuple[int, int]]] = []

@@ -1,9 +1,10 @@
 """Straight runs of a program as one step: what the instructions read in a row, then what they note of it.
 
 A chain stands for its instructions exactly: each of them reads all or nothing and never goes back, so one after the
-other they match where their patterns in a row do. It stands in place of its first instruction, and holds that one: what
-it does not match is read one instruction at a time. A chain ends before whatever may well go another way, a choice or a
-value that no pattern reads; a loop is part of it if a literal tells whether it goes round once more.
+other they match where their patterns, and the takings of labels, in a row do. It stands in place of its first
+instruction, and holds that one: what it does not match is read one instruction at a time. A chain ends before whatever
+may well go another way, such as a choice; a label is part of it if all its text can be taken at once, and a loop if a
+literal tells whether it goes round once more.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _chain(program: Program, loops: set[int], head: int) -> Chain | None:
     """The chain from ``head``; None if it is short."""
     links: list[Link] = []
     slack, pc, size = 1, head, 0
-    writer = _Writer(program.code, program.names, loops)
+    writer = _LinkMaker(program.code, program.names, loops)
     while True:
         pc = writer.run(pc, head)
         links += writer.link("")
@@ -107,7 +108,7 @@ def _chain(program: Program, loops: set[int], head: int) -> Chain | None:
             return None if short else Chain(tuple(links), slack, pc, _lead(program.code[head]))
         links += again.link(program.code[pc][1])
         slack, size = max(slack, again.slack), size + again.size
-        writer = _Writer(program.code, program.names, loops, effects=[(op.TEST, pc, 0)])
+        writer = _LinkMaker(program.code, program.names, loops, effects=[(op.TEST, pc, 0)])
         pc = again.exit
 
 
@@ -115,7 +116,7 @@ def _lead(instruction: Instruction) -> str:
     return str(instruction[1]) if instruction[0] in (op.LIT, op.TEST) else ""
 
 
-def _round(program: Program, loops: set[int], pc: int, head: int) -> _Writer | None:
+def _round(program: Program, loops: set[int], pc: int, head: int) -> _LinkMaker | None:
     """A loop from ``pc``, which goes round once more exactly where its literal stands; None for anything else.
 
     A chain that begins in the loop leaves it to the chain that begins it, or each round would read all the others.
@@ -123,12 +124,12 @@ def _round(program: Program, loops: set[int], pc: int, head: int) -> _Writer | N
     instruction = program.code[pc]
     if instruction[0] != op.TEST or pc not in loops or pc <= head < instruction[3]:
         return None
-    writer = _Writer(program.code, program.names, loops, instruction[3])
+    writer = _LinkMaker(program.code, program.names, loops, instruction[3])
     return writer if writer.run(pc, pc) == pc and writer.size else None
 
 
 @dataclass(slots=True)
-class _Writer:
+class _LinkMaker:
     """A link in the making: its steps, and what is noted at which of the spans that they give.
 
     ``exit`` is where its loop ends: no choice with this other way is open in it. The effect TEST says that one failed.
@@ -145,7 +146,8 @@ class _Writer:
     spans: int = 1  # Those of the steps that are written; the first is empty and stands where the link begins.
     source: list[str] = field(default_factory=list)  # Of the pattern that is being written.
     groups: int = 0
-    known: list[tuple[int, int, object]] = field(default_factory=list)  # Its groups that are names or keys.
+    # Its groups that are names or keys: which, the name's slot or -1 for a key, how it is spelled.
+    known: list[tuple[int, int, object]] = field(default_factory=list)
     marked: bool = True
 
     def run(self, pc: int, head: int) -> int:
@@ -216,7 +218,7 @@ class _Writer:
 
     def end_pattern(self) -> None:
         if self.source:
-            self.steps.append((op.SCAN, re.compile("".join(self.source)).match, tuple(self.known)))
+            self.steps.append((op.BY_PATTERN, re.compile("".join(self.source)).match, tuple(self.known)))
             self.spans += 1 + self.groups
         self.source, self.groups, self.known = [], 0, []
 
@@ -271,7 +273,7 @@ class _Writer:
         """The span that is empty and stands at the place at hand."""
         if not self.steps and not self.source:
             return 0
-        if not self.source and self.steps[-1][0] != op.SCAN:
+        if not self.source and self.steps[-1][0] != op.BY_PATTERN:
             return self.spans - 1
         if not self.marked:
             self.read("()")

@@ -67,8 +67,11 @@ _MOST = 64
 """More texts than this of one delimiter are not tried."""
 
 
-def witnesses(node: Expression, rules: Rules) -> list[Witness]:
-    """Some texts that ``node`` matches: every literal spelling, with and without what may be missing."""
+def witnesses(node: Expression, rules: Rules, inside: frozenset[str] = frozenset()) -> list[Witness]:
+    """Some texts that ``node`` matches: every literal spelling, with and without what may be missing.
+
+    Of a rule that is in itself, the rules that it is ``inside``, only those that it matches without.
+    """
     match node:
         case Literal(text=text):
             return [Witness(text, len(text))]
@@ -86,18 +89,18 @@ def witnesses(node: Expression, rules: Rules) -> list[Witness]:
         case Not():
             return [Witness(holds=((0, node),))]
         case And(item=item):
-            return [Witness(w.text, 0, ((0, node), *w.holds), w.over) for w in witnesses(item, rules)]
+            return [Witness(w.text, 0, ((0, node), *w.holds), w.over) for w in witnesses(item, rules, inside)]
         case Sequence(items=items):
-            return _joined([witnesses(item, rules) for item in items])
+            return _joined([witnesses(item, rules, inside) for item in items])
         case Choice(alternatives=items):
-            return [w for item in items for w in witnesses(item, rules)][:_MOST]
+            return [w for item in items for w in witnesses(item, rules, inside)][:_MOST]
         case Repeat(item=item, min=least):
-            once = witnesses(item, rules)
+            once = witnesses(item, rules, inside)
             return [*([Witness()] if least == 0 else []), *once]
         case Label(item=item) | Tolerate(item=item) | Drop(item=item):
-            return witnesses(item, rules)
+            return witnesses(item, rules, inside)
         case Reference(name=name):
-            return witnesses(rules[name].expression, rules)
+            return [] if name in inside else witnesses(rules[name].expression, rules, inside | {name})
         case Until() | ParamValue() | Permute() | Same():
             return []
         case Call():

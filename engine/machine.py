@@ -76,18 +76,21 @@ class Machine(Shortcuts):
         steps = 0
         # Where a terminal failed, if not at `pos`: the end of the input, when more of it could have matched.
         where = -1
+        # The chains on the way to one that was refused lead where it does, and would be refused where it was.
+        refused, refused_to = -1, 0
         while True:
             steps += 1
             instruction = code[pc]
             what = instruction[0]
             if what == CHAIN:
                 _, chain, instruction = instruction
-                if pos < size and text.startswith(chain.lead, pos):
+                if pos < size and text.startswith(chain.lead, pos) and (pos >= refused_to or chain.target != refused):
                     done = chain.run(self, text, pos, at_end, calls, scopes, barrier)
-                    if done is not None:
+                    if type(done) is tuple:
                         pos, scopes = done
                         pc = chain.target
                         continue
+                    refused, refused_to = chain.target, done
                 what = instruction[0]
             if what == SCAN:
                 found = instruction[1](text, pos)

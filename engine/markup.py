@@ -96,7 +96,10 @@ class Markup(Terminals):
                 how, what = op.BY_NAME, len(self.names)
             case Terminal(name="TOOL_ARGUMENTS"):
                 how, what = op.BY_JSON, True
-            case Until(delimiter=delimiter):
+            case Until(delimiter=delimiter) if node.name not in (
+                "name",
+                "key",
+            ):  # The machine looks at what those hold.
                 part = before_commit(delimiter, self.rules)
                 verify = None if self.is_literals(part) else self.fusion.fused([And(part, part.span)], self.dialect, 1)
                 if verify is None and not self.is_literals(part):

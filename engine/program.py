@@ -66,10 +66,10 @@ NAMES = (
 # fmt: on
 
 # Kinds of log entries; an entry is (kind, what, position). What ends a rule instance, or recovery from one, says where in
-# the log that instance began, if the program looks back.
+# the log that instance began, if the program looks back; of a chain, it is (chain, what it kept for `tell`).
 LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_CLOSE, LOG_MARK, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN, LOG_CHAIN = range(9)
-# How TAKE reads its label.
-BY_NAME, BY_JSON, BY_UNTIL, BY_VALUE = range(4)
+# How TAKE reads its label, or a chain what is none.
+BY_NAME, BY_JSON, BY_UNTIL, BY_VALUE, BY_PATTERN = range(5)
 # What MARK notes.
 TOLERATED, TYPED_VALUE, DROP_OPEN, DROP_CLOSE = "tolerated", "typed", "drop", "dropped"
 
@@ -92,6 +92,9 @@ class Site:
     exits: list[int] = field(default_factory=list, repr=False)
     recovers: list[int] = field(default_factory=list, repr=False)
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Site:
+        return self
+
     @property
     def recover(self) -> int:
         return self.recovers[0]
@@ -104,7 +107,9 @@ Effect = tuple[int, Any, int]
 class Link(NamedTuple):
     """A part of a chain: what it reads, once, or for as long as ``literal`` stands there; what to do then.
 
-    ``steps`` are (SCAN, match, which of its groups are names or keys) or how a label is taken, and each gives spans.
+    ``steps`` are (BY_PATTERN, match, which of its groups are names or keys), or (how a label is taken, with what, what
+    must follow). Each gives spans, behind that of the place where the link begins: a pattern its match and its groups,
+    a label its text and the place behind it.
     ``state`` is for the machine, ``log`` for who reads its log.
     """
 
@@ -138,6 +143,9 @@ class Program:
     shows: dict[int, str]
     places: dict[int, Continuation]
     choices: dict[int, Continuation]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Program:
+        return self
 
     @functools.cached_property
     def looks_back(self) -> bool:
@@ -174,8 +182,10 @@ def _show_argument(argument: object) -> str:
         case Link(literal=literal, steps=steps):
             shown = " ".join(_show_argument(what) for _, what, _ in steps)
             return f"while {literal!r} ({shown})" if literal else shown
+        case tuple():
+            return f"({' '.join(map(_show_argument, argument))})"
         case None:
             return "-"
         case _:
             pattern = getattr(argument, "__self__", None)
-            return f"/{pattern.pattern}/" if isinstance(pattern, re.Pattern) else repr(argument)
+            return f"/{pattern.pattern!r}/" if isinstance(pattern, re.Pattern) else repr(argument)

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import program as op
 from .argument_stream import ArgumentStream
-from .calls import CallReader, plain_call
+from .calls import CallReader, call_of
 from .errors import DecodeError, ParseError
 from .events import Event, RegionChunk, RegionClose, RegionMalformed, RegionOpen
 from .frames import Frame, Recovery, Region
@@ -26,7 +26,11 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Regions:
-    """Reads released log entries in order; ``events`` collects what they say."""
+    """Reads released log entries in order; ``events`` collects what they say.
+
+    Positions are absolute for what tells of rule instances and whole regions; for labels, which look into ``text``, they
+    are offsets in it, ``base`` being what went before it.
+    """
 
     def __init__(
         self, offered: dict[str, Tool] | None, drop: bool, unknown_is_call: bool, incremental: bool = False
@@ -72,7 +76,7 @@ class Regions:
             elif kind == op.LOG_CLOSE:
                 self.close(what, pos, text, base)
             elif kind == op.LOG_FRAME:
-                self._frames.append(Frame(what[0], what, pos + base, pos + base))
+                self.enter(what[0], what, pos + base)
             elif kind == op.LOG_FRAME_END:
                 self.exit(pos + base, text, base)
             elif kind == op.LOG_MARK:
@@ -93,34 +97,34 @@ class Regions:
         self._frames.append(Frame(site, scope, pos, pos))
 
     def plain_call(  # noqa: PLR0917 - called for every call, where keywords cost
-        self, name: str, members: list[tuple[str, int, str]], start: int, opened: int, closed: int, end: int
+        self, name: str, members: list[tuple[str, int, str]], entered: int, start: int, end: int, left: int
     ) -> bool:
-        """Take a whole call in, if there is nothing else to it."""
+        """Take a whole call in, and its rule, if there is nothing else to it."""
         if self._call is not None or self._incremental:
             return False
-        call = plain_call(self._offered, name, members)
+        call = call_of(self._offered, name, members)
         if call is None:
             return False
         if self._region is not None:
-            self._end_region(start)
+            self._end_region(entered)
         self._calls.append(call)
-        self.events.append(_new(RegionOpen, ("tool_call", start, opened, {"name": name})))
-        self.events.append(_new(RegionClose, ("tool_call", closed, end, call)))
-        self.released = max(self.released, end)
+        self.events.append(_new(RegionOpen, ("tool_call", entered, start, {"name": name})))
+        self.events.append(_new(RegionClose, ("tool_call", end, left, call)))
+        self.released = max(self.released, left)
         return True
 
     def plain_text(  # noqa: PLR0917 - as plain_call
-        self, label: str, piece: str, mark: int, start: int, end: int, left: int
+        self, label: str, piece: str, entered: int, start: int, end: int, left: int
     ) -> bool:
         """Take a whole text region in, and its rule, if nothing else is open."""
         if self._call is not None or self._region is not None or start < self.prompt_end:
             return False
         if piece:
             self._text.setdefault(label, []).append(piece)
-            self.events.append(_new(RegionOpen, (label, mark, start, _NOTHING)))
+            self.events.append(_new(RegionOpen, (label, entered, start, _NOTHING)))
             self.events.append(_new(RegionChunk, (label, piece, True)))
             self.events.append(_new(RegionClose, (label, end, left, piece)))
-        self.released = left
+        self.released = max(self.released, left)
         return True
 
     def open(self, label: str, dialect: str, pos: int, text: str, base: int) -> None:

@@ -10,10 +10,13 @@ from .program import BY_JSON, BY_NAME, BY_UNTIL, BY_VALUE, Instruction
 
 
 class Shortcuts(Captures):
-    """A parse that can take more than one instruction at a time."""
+    """A parse that can read a whole label at once."""
 
     def _take(self, instruction: Instruction, text: str, pos: int, size: int, at_end: bool) -> int:
-        """End of a label's text if all of it, and what decides its end, is there; else -1. Fails as little as it can tell."""
+        """End of a label's text if all of it, and what decides its end, is there; else -1. ``taken`` says how it was read.
+
+        What a chain does for a label (chain_code.py) is the same.
+        """
         _, _, dialect, how, what, then, _ = instruction
         self.taken = how
         end: int

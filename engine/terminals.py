@@ -216,6 +216,7 @@ class Terminals(Settling):
     def param_value(self, node: ParamValue, delimiter: Expression) -> None:
         """First a whole JSON value that the delimiter follows, where the schema allows one; else the text up to it."""
         text, done = Target(), Target()
+        self.emit(op.MARK, op.TYPED_VALUE)
         self.emit(op.TYPED, text)
         self.emit(op.CHOICE, text)
         self.terminal(node, op.JSON, False)
@@ -224,7 +225,6 @@ class Terminals(Settling):
         self.place(text)
         self.until(delimiter)
         self.place(done)
-        self.emit(op.MARK, op.TYPED_VALUE)
 
     # -- items in any order ------------------------------------------------------------------------------------------
 

@@ -596,3 +596,9 @@ def test_the_warning_of_a_stuck_text_is_no_false_alarm():
     assert ["warning"] == [problem.severity for problem in check(loaded)]
     assert ["f"] == [call.name for call in message.tool_calls]
     assert message.content.endswith("<c>f</c> and <c>\ng</c>")
+
+
+def test_a_rule_that_is_in_itself_may_be_looked_for_ahead():
+    """The texts it is tried with do not run on without end."""
+    text = 'a = "a" (&rec rec)* content:until("%") ("%" / !.)\nrec = "(" (rec / "x")* ")"'
+    assert chatpeg.loads(text).parse("a(x(x))b").content == "b"

@@ -13,6 +13,7 @@ from chatpeg import DecodeError, ParseError, RegionChunk, RegionClose, RegionMal
 from chatpeg.grammar import Grammar
 from chatpeg.loader import load_text
 from replay import Replay, assert_append_only, assert_regions_tile, replay
+from strategies import FORMATS
 
 
 @functools.cache
@@ -844,6 +845,14 @@ def test_recovery_that_began_in_the_prompt_opens_its_region() -> None:
         *(RegionOpen, RegionChunk, RegionClose),
         *(RegionOpen, RegionChunk, RegionClose),
     ]
+
+
+@pytest.mark.parametrize("format_id", FORMATS)
+def test_a_dump_is_an_instruction_a_line(format_id: str) -> None:
+    """And it is the same for the same grammar."""
+    program = chatpeg.load(format_id).program
+    assert len(program.dump().splitlines()) == len(program.code)
+    assert " at 0x" not in program.dump()
 
 
 # -- memory, independence, state ------------------------------------------------------------------------------------
