@@ -28,7 +28,7 @@ LAYERS = {
     "analysis": ("openings delimiters analysis follow", "source notation search"),
     "program": ("program", "search analysis"),
     "compiler": (
-        "fusion settling terminals markup compiler chains chain_code",
+        "fusion settling terminals markup compiler chains chain_code chain_text chain_run chain_tell",
         "source notation json search analysis program",
     ),
     "checks": ("flow holdback checks check_*", "source notation search analysis program compiler"),
