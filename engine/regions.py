@@ -163,7 +163,7 @@ class Regions:
                     self._call.close(text, base, pos)
                 except DecodeError as error:
                     self._call_error = error
-            if label == "name" and not self._call_opened:
+            if label == "name" and not self._call_opened and self._call_error is None:
                 self._open_call()
             return
         region = self._region
@@ -188,7 +188,7 @@ class Regions:
                 call.read_span(label, dialect, text[start:end], start + base, how)
             except DecodeError as error:
                 self._call_error = error
-        if label == "name" and not self._call_opened:
+        if label == "name" and not self._call_opened and self._call_error is None:
             self._open_call()
 
     def _open_call(self) -> None:

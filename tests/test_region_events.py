@@ -217,3 +217,18 @@ def test_captures_of_text_regions_are_not_shared(format_id: str) -> None:
         assert second.captures == {}
     finally:
         del first.captures["x"]
+
+
+@pytest.mark.parametrize("kind", ["whole", "incremental"])
+@pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])
+def test_a_call_that_is_none_before_its_name_never_opens(tools: Any, kind: str) -> None:
+    """Arguments that are refused stand before the name: there is nothing to announce."""
+    text = '<tool_call>\n{"arguments": {"a": 1, "a": 2}, "name": "f"}\n</tool_call>'
+    chat = grammar("hermes").bind(tools=tools, tool_calls=kind, unknown_tools="call")
+    for at in range(len(text)):
+        seen = replay(chat, [text[:at], text[at:]], "", snapshots=True)
+        assert [(type(event), event.label) for event in seen.events if not isinstance(event, RegionChunk)] == [
+            (RegionOpen, "content"),
+            (RegionClose, "content"),
+        ]
+        assert seen.final.content == text
