@@ -13,6 +13,7 @@ from .values import BadValue
 
 _ANYTHING = declared(True, True)
 _STRING = frozenset(("string",))
+_TYPED = frozenset((BY_JSON, BY_VALUE))
 
 
 class _Part:
@@ -70,11 +71,12 @@ class CallReader:
         try:
             if label == "key" and parts:
                 parts[-1].key = raw if dialect == "raw" else values.unspelled(dialect, raw)
-            elif label == "value" and parts and how == BY_VALUE:
+            elif label == "value" and len(parts) == 1 and how == BY_VALUE:
                 self._add(parts[-1], values.quoted(raw))  # It can only be a string, or it would have been read as JSON.
-            elif label == "value" and parts and how == BY_JSON:
+            elif label == "value" and parts and how in _TYPED:
                 parent = parts[-1]
-                text, canonical = values.typed_json(raw, self._declared(parent))
+                typed = values.typed_json if how == BY_JSON else values.typed
+                text, canonical = typed(raw, self._declared(parent))
                 self.canonical = self.canonical and canonical
                 self._add(parent, text)
             elif label == "arguments" and how == BY_JSON:

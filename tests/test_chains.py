@@ -116,6 +116,14 @@ SMALL = {
         call     = "<c>" ^ tool_call:("<f=" name:until(">") ">" arguments:argument* "</f>") "</c>"
         argument = "<p=" key:until(">") ">" value:PARAM_VALUE("</p>") "</p>"
     """,
+    # A parameter's name inside a value is that of another property.
+    "inside": """
+        response = text (call text)*
+        text     = content:until("<c>")
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:("{" inner* "}") "</p>"
+        inner    = "(" key:[a-z]+ "=" value:PARAM_VALUE(")") ")"
+    """,
     # One parameter and no loop.
     "one": """
         response = text (call text)*
