@@ -217,6 +217,7 @@ SMALL = {
 }
 _A, _B = "<f=x><p=k>v</p></f></c>", "<f=x><p=k>v</p>"
 TEXTS = {
+    "inside": ["<c><f=x><p=o>{(k=1)(l=2)}</p></f></c>", "<c><f=x><p=o>{(k=v)}</p><p=k>{}</p></f></c>"],
     "loop of texts": [
         "<s></s>Ax",
         "<s><i>a</i></s>Ax",
