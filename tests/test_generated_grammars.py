@@ -97,8 +97,7 @@ class Sketch:
         key = self.choose(name, name, any_name, f'({any_name} / "!")', f"&[a-z] ^ key:until({after})")
         typed, text = f"value:PARAM_VALUE({end}) {end}", f"value:(text:until({end})) {end}"
         spelled = self.choose("JSON_VALUE", "([0-9]+ / [a-z]+)", '("[" (item:[0-9]+ ";")* "]")', f"until({end})")
-        # Not typed where it is inside a value: the schema of a parameter that is called the same would count, or not.
-        value = self.choose(*([] if depth else [typed, typed]), text, f"value:{spelled} {end}")
+        value = self.choose(typed, typed, text, f"value:{spelled} {end}")
         if not depth and self.choose(0, 0, 0, 1):
             nested = f"value:({self.parameter(1)}+ / text:[0-9]*) {end}"
             value = self.choose(nested, 'value:PARAM_VALUE("</") "</" same(key) ">"')
@@ -239,21 +238,13 @@ def cases(draw: Draw) -> tuple[str, str]:
     return source, text
 
 
-def streams(source: str) -> bool:
-    """Whether calls may be asked for as they grow.
-
-    Not yet where what stands for a string may turn out to be none, nor where the arguments may come before the name.
-    """
-    return re.search(r'value:(until|\("|\(parameter)|permute', source) is None
-
-
 def rereads(source: str) -> bool:
     """Whether an item may begin with a run of blanks and another be one blank: each of them looks through the run."""
     return r"[ \n]*" in source and any(text[0].isspace() for text in literals(loaded(source)))
 
 
 def bound(source: str, request: dict[str, Any], kind: str) -> Any:
-    return loaded(source).bind(**request, tool_calls=kind if streams(source) else "whole")
+    return loaded(source).bind(**request, tool_calls=kind)
 
 
 anything = (
