@@ -58,6 +58,8 @@ class Captures(State):
         while log[index][0] != LOG_RECOVER:
             index -= 1
         scope = log[index][1][0]
+        if scope is None:
+            return 0
         while index > 0 and (log[index][0] != LOG_FRAME or log[index][1] is not scope.identity):
             index = (log[index][1] if log[index][0] in _ENDS else index) - 1
         return index

@@ -11,6 +11,9 @@ from .search import Search
 from .settling import Open, Target
 from .terminals import Terminals
 
+_LOOKED_AT = frozenset(("name", "key"))
+"""Labels whose text the machine itself needs, to read on."""
+
 
 class Markup(Terminals):
     """Writes the short cuts: SCAN for fused patterns, TAKE for labels whose text is one piece."""
@@ -96,10 +99,7 @@ class Markup(Terminals):
                 how, what = op.BY_NAME, len(self.names)
             case Terminal(name="TOOL_ARGUMENTS"):
                 how, what = op.BY_JSON, True
-            case Until(delimiter=delimiter) if node.name not in (
-                "name",
-                "key",
-            ):  # The machine looks at what those hold.
+            case Until(delimiter=delimiter) if node.name not in _LOOKED_AT:
                 part = before_commit(delimiter, self.rules)
                 verify = None if self.is_literals(part) else self.fusion.fused([And(part, part.span)], self.dialect, 1)
                 if verify is None and not self.is_literals(part):

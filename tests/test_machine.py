@@ -193,6 +193,14 @@ def test_same_sees_past_what_was_given_up(text: str, malformed: list[str]) -> No
     assert found.fields == {"tag": "a"}
 
 
+@pytest.mark.parametrize("text", ["?", "<a>?", "<a></b>", "<a>x</a>?", "<a>x</a><b>?", "<a>x"])
+def test_same_when_all_of_it_is_given_up(text: str) -> None:
+    """No rule instance is left then to look for captures in."""
+    grammar = written('%fields tag\nstart = e+\ne = "<" tag:[a-z]+ ">" content:until("</") "</" same(tag) ">"')
+    found = message(grammar, text)
+    assert "".join(c for c in text if c in "x?") in (found.content or "")
+
+
 def test_same_outside_a_call_does_not_depend_on_chunks() -> None:
     """The capture is remembered although its region has been released."""
     grammar = written('%fields tag\nstart = e*\ne = "<" tag:[a-z]+ ">" ^ content:until("</") "</" same(tag) ">"')
