@@ -68,7 +68,7 @@ class Machine(Shortcuts):
 
     def run(self, at_end: bool) -> None:  # noqa: PLR0915 - one loop over all instructions
         """Go on until more text is needed or, ``at_end``, until all of the text has been read."""
-        code, looks_back, names = self.program.code, self.program.looks_back, self.names
+        code, names = self.program.code, self.names
         text, log, choices = self.text, self.log, self.choices
         size = len(text)
         pc, pos, calls, scopes, barrier = self.pc, self.pos, self.calls, self.scopes, self.barrier
@@ -150,7 +150,7 @@ class Machine(Shortcuts):
             elif what == EXIT:
                 if instruction[1].scope:
                     scopes = self.exit(scopes, barrier)
-                log.append((LOG_FRAME_END, self._begun(log) if looks_back else None, pos))
+                log.append((LOG_FRAME_END, self._begun(log) if self.program.looks_back else None, pos))
                 pc += 1
                 continue
             elif what == OPEN:
@@ -355,7 +355,7 @@ class Machine(Shortcuts):
                 pc += 1
                 continue
             elif what == RECOVERED:
-                log.append((LOG_RECOVERED, self._given_up(log) if looks_back else None, pos))
+                log.append((LOG_RECOVERED, self._given_up(log) if self.program.looks_back else None, pos))
                 self.farthest = pos
                 self.failed = []
                 pc += 1
