@@ -163,6 +163,15 @@ SMALL = {
         call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
         argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
     """,
+    # A call that has ended is not open any more when a rule behind it fails.
+    "behind": """
+        response = text (section text)*
+        text     = content:until("<s>")
+        section  = "<s>" ^ call digit "</s>"
+        digit    = "<n>" ^ [0-9] "</n>"
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+    """,
     # A rule in a call that commits.
     "committed": """
         response = text (call text)*
@@ -236,6 +245,7 @@ TEXTS = {
         "<s><i>a</i>!</s>",
         "<s><i></i>!",
     ],
+    "behind": [f"<s><c>{_A}<n>x</n></s>a", f"<s><c>{_A}<n>1</n></s>a", f"<s><c>{_A}<n>"],
     "committed": ["<c><f=x><p=k><v>1</v></f></c>", "<c><f=x><p=k><v>1</v><p=l><v>a</f></c>", "<c><f=x><p=k><v>1"],
     "marks": [
         "<c><f=x><m>a</m><p=k>v</p><m>b</m></f></c>",
