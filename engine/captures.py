@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from .program import LOG_CLOSE, LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_RECOVER, LOG_RECOVERED, LOG_SPAN
+from .program import LOG_CLOSE, LOG_FRAME, LOG_FRAME_END, LOG_OPEN, LOG_RECOVERED, LOG_SPAN
 from .state import LogEntry, State
 
 _ENDS = frozenset((LOG_FRAME_END, LOG_RECOVERED))
 _SHAPED = re.compile(r"[^\s\"'<>]{1,128}+")
+
+
+def _outward(log: list[LogEntry]) -> Iterator[tuple[int, LogEntry]]:
+    """The entries from the last one back, those of rule instances that are over left out but for where they ended."""
+    index = len(log) - 1
+    while index >= 0:
+        entry = log[index]
+        yield index, entry
+        index = (entry[1] if entry[0] in _ENDS else index) - 1
 
 
 class Captures(State):
@@ -29,40 +39,29 @@ class Captures(State):
 
     def _last(self, log: list[LogEntry], text: str, label: str) -> str:
         """The text that ``label`` captured last in this rule instance: captures of deeper instances are closed."""
-        index, end = len(log) - 1, -1
-        while index >= 0:
-            kind, what, pos = log[index]
+        end = -1
+        for _, (kind, what, pos) in _outward(log):
             if kind == LOG_FRAME:
                 break
-            if kind in _ENDS:
-                index = what
-            elif kind == LOG_SPAN and what[0] == label and end < 0:
+            if kind == LOG_SPAN and what[0] == label and end < 0:
                 return text[what[2] : pos]
-            elif kind == LOG_CLOSE and what == label and end < 0:
+            if kind == LOG_CLOSE and what == label and end < 0:
                 end = pos
             elif kind == LOG_OPEN and what[0] == label and end >= 0:
                 return text[pos:end]
-            index -= 1
         return ""
 
     def _begun(self, log: list[LogEntry]) -> int:
         """Where in the log the innermost rule instance that is open began."""
-        index = len(log) - 1
-        while log[index][0] != LOG_FRAME:
-            index = (log[index][1] if log[index][0] in _ENDS else index) - 1
-        return index
+        return next(index for index, (kind, _, _) in _outward(log) if kind == LOG_FRAME)
 
     def _given_up(self, log: list[LogEntry]) -> int:
-        """Where in the log the rule instance began that recovery, which has just ended, gave up."""
-        index = len(log) - 1
-        while log[index][0] != LOG_RECOVER:
-            index -= 1
-        scope = log[index][1][0]
+        """Where in the log the rule instance began that is being given up, which its last entry says."""
+        (scope, *_) = log[len(log) - 1][1]
         if scope is None:
             return 0
-        while index > 0 and (log[index][0] != LOG_FRAME or log[index][1] is not scope.identity):
-            index = (log[index][1] if log[index][0] in _ENDS else index) - 1
-        return index
+        began = (i for i, (kind, what, _) in _outward(log) if kind == LOG_FRAME and what is scope.identity)
+        return next(began, 0)
 
     def _name(self, slot: int, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of the tool name at ``pos``; -1: there is none; -2: more text must come first."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import program as op
-from .chain_text import ChainText, Place, tuple_of
+from .chain_text import ABOUT_CHOICES, ChainText, Place, tuple_of
 from .program import Effect, Link
-
-_ABOUT_CHOICES = frozenset((op.COMMIT, op.OPEN, op.POP, op.SETTLE, op.CHOICE))
 
 
 class RunText(ChainText):
-    """``run(machine, text, pos, at_end, calls, scopes, barrier)`` of `Chain`, which the log is to name ``chain``."""
+    """``run(machine, text, pos, at_end, calls, scopes, barrier)`` of `Chain`; the log names it by ``chain``."""
 
     def __init__(self, links: tuple[Link, ...], slack: int, chain: object) -> None:
         super().__init__(links)
@@ -107,7 +105,7 @@ class RunText(ChainText):
 
     def _note(self, chain: object) -> None:
         """What the instructions do besides reading."""
-        if any(what in _ABOUT_CHOICES for link in self.links for what, _, _ in link.state):
+        if any(what in ABOUT_CHOICES or what == op.OPEN for link in self.links for what, _, _ in link.state):
             self.line("choices = machine.choices")
         if self.enters:
             self.line("entered = []")

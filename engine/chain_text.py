@@ -10,7 +10,7 @@ from . import program as op
 from .program import Link
 
 _OF_LABELS = frozenset((op.TAKE, op.SCAN))
-_OF_NO_PLACE = frozenset((op.COMMIT, op.POP, op.SETTLE, op.CHOICE))
+ABOUT_CHOICES = frozenset((op.COMMIT, op.POP, op.SETTLE, op.CHOICE))
 _ABOUT_SCOPES = frozenset((op.ENTER, op.EXIT, op.COMMIT, op.OPEN))
 
 
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
     def needed(self, what: int) -> tuple[str, ...]:
         """The variables that an effect needs."""
-        return self if what in _OF_LABELS else () if what in _OF_NO_PLACE else (self.start,)
+        return self if what in _OF_LABELS else () if what in ABOUT_CHOICES else (self.start,)
 
 
 def places_of(link: Link, number: int) -> list[Place]:

@@ -10,8 +10,8 @@ from typing import Any
 from .errors import RequestError
 from .schema_types import Declared, declared, member_names
 
-_MOST_KNOWN = 4096
-"""Parameters kept in mind: a model can make up any number of names."""
+MOST_KNOWN = 4096
+"""Parameters of a tool, or of all, kept in mind: a model can make up any number of names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class Tool:
         known = self._known.get("." + name)
         if known is None:
             known = self.whole.member(name)
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < MOST_KNOWN:
                 self._known["." + name] = known
         return known
 

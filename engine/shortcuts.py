@@ -15,7 +15,7 @@ class Shortcuts(Captures):
     def _take(self, instruction: Instruction, text: str, pos: int, size: int, at_end: bool) -> int:
         """End of a label's text if all of it, and what decides its end, is there; else -1. ``taken`` says how it was read.
 
-        What a chain does for a label (chain_code.py) is the same.
+        What a chain does for a label (chain_run.py) is the same.
         """
         _, _, dialect, how, what, then, _ = instruction
         self.taken = how

@@ -8,14 +8,10 @@ import regex
 
 from . import values
 from .program import NameSlot, Program
-from .request import Tool
+from .request import MOST_KNOWN, Tool
 from .state import Names, Slot
 
 _STRING = frozenset(("string",))
-
-
-_MOST_KNOWN = 4096
-"""Properties kept in mind: a model can make up any number of names."""
 
 
 class _OnlyText(dict[tuple[str, str], bool]):
@@ -27,7 +23,7 @@ class _OnlyText(dict[tuple[str, str], bool]):
     def __missing__(self, place: tuple[str, str]) -> bool:
         tool = self._tools.get(place[0])
         only = tool is not None and tool.parameter(place[1]).types == _STRING
-        if len(self) < _MOST_KNOWN:
+        if len(self) < MOST_KNOWN:
             self[place] = only
         return only
 
@@ -40,7 +36,6 @@ def names_of(program: Program, tools: tuple[Tool, ...] | None) -> Names:
     False
     """
     by_name = {tool.name: tool for tool in tools or ()}
-
     properties = (
         None if tools is None else {tool.name: tuple(sorted(tool.names, key=len, reverse=True)) for tool in tools}
     )
