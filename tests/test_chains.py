@@ -16,7 +16,7 @@ from chatpeg.program import BY_VALUE, CHAIN
 from counting import steps
 from hypothesis import given
 from hypothesis import strategies as st
-from replay import assert_calls_grow, grammar, replay
+from replay import assert_argument_deltas_sum_up, assert_calls_grow, grammar, replay
 from strategies import FORMATS, chunkings, corpus, examples, spliced
 
 every_format = pytest.mark.parametrize("format_id", FORMATS)
@@ -75,6 +75,10 @@ def test_spliced_texts(format_id: str, data: st.DataObject) -> None:
     assert_same(*both(format_id, **options), text, data.draw(chunkings(text)))
 
 
+CALL = """
+        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
+        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
+"""
 SMALL = {
     # A label in a choice that is one pattern: only the alternative that was read has it.
     "label": """
@@ -151,27 +155,24 @@ SMALL = {
         text     = content:until("<a>" / "<t>")
         pair     = ("<a>" tool_call:("[" name:TOOL_NAME "]") / "<t>" reasoning:until("<c>" / "<i>")) (call / italic) "!"?
         italic   = "<i>" content:until("</i>") "</i>"
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     # Calls in a rule that has committed: what it has handed out, and whether it holds an open call, counts when one fails.
     "outer": """
         response = text (section text)*
         text     = content:until("<s>")
         section  = "<s>" ^ (call / italic)* "</s>"
         italic   = "<i>" content:until("</i>") "</i>"
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     # A call that has ended is not open any more when a rule behind it fails.
     "behind": """
         response = text (section text)*
         text     = content:until("<s>")
         section  = "<s>" ^ call digit "</s>"
         digit    = "<n>" ^ [0-9] "</n>"
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     # A rule in a call that commits.
     "committed": """
         response = text (call text)*
@@ -191,14 +192,12 @@ SMALL = {
     # What failed farthest when a call has matched and the text goes on.
     "once": """
         response = call
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     "as far": """
         response = "<c>" "<f=x>" "</f>" "</c>" "Q" "Z" / "<c>" "<f=x>" "Z" / call "Q" "Y" / call
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     "so far": """
         response = "<c>" "<f=x>" "Z" / call "Q"
         call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument*)
@@ -207,9 +206,8 @@ SMALL = {
     # Nothing but the commit says that the text which goes on is not something else.
     "rest": """
         response = (("xx" / "y") call "."*)* content:until("%%%") ("%%%" / !.)
-        call     = "<c>" ^ tool_call:("<f=" name:TOOL_NAME ">" arguments:argument* "</f>") "</c>"
-        argument = "<p=" key:PARAM_NAME ">" value:PARAM_VALUE("</p>") "</p>"
-    """,
+    """
+    + CALL,
     "hidden text": """
         response = text (call text)*
         text     = content:until("<ab>" / "b")
@@ -311,12 +309,7 @@ def test_arguments_that_are_handed_out_as_they_grow(name: str, text: str) -> Non
         seen = replay(chat, [text[:at], text[at:]], "", snapshots=True)
         assert_calls_grow(seen.messages)
         assert seen.final == whole
-        handed_out = "".join(
-            e.text for e in seen.events if isinstance(e, chatpeg.RegionChunk) and e.label == "arguments"
-        )
-        assert handed_out == "".join(
-            call.arguments for call in seen.final.tool_calls if call.arguments != "{}" or handed_out
-        )
+        assert_argument_deltas_sum_up(seen)
 
 
 STRINGS = [{"type": "function", "function": {"name": "x", "parameters": {"properties": {"k": {"type": "string"}}}}}]
